@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Subkeys of the master key and of writing sessions (R3).
+ *
+ * purpose subkey = BLAKE2b-256(key = master, "fusecrypt 1 " purpose, zero-padded to 32 bytes)
+ * session subkey = BLAKE2b-256(key = master, "fusecrypt 1 " purpose padded to 32, || session's salt)
+ * Purposes: "header", "root", "salts", "names" of the master key; "node",
+ * "data", "log" of a session.
+ */
+#ifndef FC_CIPHER_KEYS_H
+#define FC_CIPHER_KEYS_H
+
+#include <pthread.h>
+
+#include "cipher/aead.h"
+#include "store/io.h"
+
+/* What is derived from the master key alone; in secret memory. */
+struct fc_keys {
+	uint8_t master[FC_KEY_BYTES];
+	uint8_t header[FC_KEY_BYTES]; /* MAC of the header */
+	uint8_t root[FC_KEY_BYTES];
+	uint8_t salts[FC_KEY_BYTES];
+	uint8_t names[FC_KEY_BYTES]; /* keyed hash of directory names: first 16 bytes, SipHash-2-4 */
+};
+
+/* NULL: out of memory. */
+struct fc_keys *fc_keys_new(const uint8_t master[FC_KEY_BYTES]);
+void fc_keys_free(struct fc_keys *keys); /* wipes; NULL allowed */
+
+enum fc_purpose { FC_PURPOSE_NODE, FC_PURPOSE_DATA, FC_PURPOSE_LOG, FC_PURPOSES };
+
+/*
+ * The session table: salts as read from the container, and the AEAD contexts
+ * of sessions, made when first asked for and kept. Thread-safe.
+ */
+struct fc_sessions;
+
+/* Reads the salt blocks that hold sessions 1..count (copy A, else copy B).
+ * A block of which neither copy opens is remembered: its sessions give
+ * FC_EFORGED (FC_EIO: the disk did not give it) when asked for. keys stay the
+ * caller's and must live longer.
+ * 0, FC_ENOMEM, FC_ECORRUPT (count too large), FC_ENOTSUP (no provider for the cipher). */
+int fc_sessions_load(struct fc_io *io, const struct fc_keys *keys, uint32_t cipher, const uint8_t uuid[FC_UUID_BYTES],
+		     uint32_t count, struct fc_sessions **out);
+void fc_sessions_free(struct fc_sessions *s);
+
+/* Draws a fresh salt for session number count + 1, writes it to copy A, syncs,
+ * then to copy B and syncs (B first where only A held the older salts); the
+ * number is returned in *session. Salts of that block beyond count (of a mount
+ * that never committed) are overwritten. A block that is lost is left alone:
+ * the number is then the first of the next one.
+ * 0, FC_ESESSIONS, FC_EROFS, FC_EIO, FC_ENOSPC, FC_EFBIG, FC_ENOMEM. */
+int fc_sessions_start(struct fc_sessions *s, struct fc_io *io, uint32_t *session);
+
+/* The context for a session and purpose; owned by s, valid until it is freed.
+ * 0, FC_EFORGED (no such session or its salt is lost), FC_EIO, FC_ENOMEM. */
+int fc_sessions_aead(struct fc_sessions *s, uint32_t session, enum fc_purpose purpose, struct fc_aead **out);
+
+#endif

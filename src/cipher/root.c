@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <sodium.h>
+#include <string.h>
+
+#include "cipher/root.h"
+#include "util/le.h"
+
+#define ROOT_AD_BYTES (8u + FC_UUID_BYTES)
+/* Block numbers whose byte offsets an off_t can hold, a node's end included. */
+#define BLOCKS_MAX ((UINT64_C(1) << (63 - FC_BLOCK_SHIFT)) - FC_NODE_BLOCKS)
+
+static const uint64_t copy_offset[2] = { FC_ROOT_A, FC_ROOT_B };
+
+/* ---- records ----------------------------------------------------------------- */
+
+void fc_ptr_encode(const struct fc_ptr *ptr, uint8_t raw[FC_PTR_BYTES])
+{
+	memset(raw, 0, FC_PTR_BYTES);
+	fc_put_u64(raw + FC_P_BLOCK, ptr->block);
+	fc_put_u32(raw + FC_P_SESSION, ptr->session);
+	raw[FC_P_LEVEL] = ptr->level;
+	fc_put_u64(raw + FC_P_NONCE, ptr->nonce);
+	memcpy(raw + FC_P_TAG, ptr->tag, FC_TAG_BYTES);
+	fc_put_u64(raw + FC_P_GENERATION, ptr->generation);
+}
+
+void fc_ptr_decode(struct fc_ptr *ptr, const uint8_t raw[FC_PTR_BYTES])
+{
+	ptr->block = fc_get_u64(raw + FC_P_BLOCK);
+	ptr->session = fc_get_u32(raw + FC_P_SESSION);
+	ptr->level = raw[FC_P_LEVEL];
+	ptr->nonce = fc_get_u64(raw + FC_P_NONCE);
+	memcpy(ptr->tag, raw + FC_P_TAG, FC_TAG_BYTES);
+	ptr->generation = fc_get_u64(raw + FC_P_GENERATION);
+}
+
+void fc_root_encode(const struct fc_root *root, uint8_t *plain)
+{
+	memset(plain, 0, FC_ROOT_PLAIN);
+	fc_put_u64(plain + FC_RP_GENERATION, root->generation);
+	fc_put_u32(plain + FC_RP_FLAGS, root->flags);
+	fc_put_u32(plain + FC_RP_SESSIONS, root->sessions);
+	fc_put_u64(plain + FC_RP_HEADER_SEQ, root->header_seq);
+	fc_put_u64(plain + FC_RP_TIME, root->time);
+	fc_ptr_encode(&root->file_tree, plain + FC_RP_FILE_TREE);
+	fc_ptr_encode(&root->space_tree, plain + FC_RP_SPACE_TREE);
+	fc_put_u64(plain + FC_RP_NEXT_INO, root->next_ino);
+	fc_put_u32(plain + FC_RP_LOG_SESSION, root->log.session);
+	fc_put_u64(plain + FC_RP_LOG_SEQ, root->log.seq);
+	fc_put_u64(plain + FC_RP_LOG_POS, root->log.pos);
+	memcpy(plain + FC_RP_LOG_TAG, root->log.tag, FC_TAG_BYTES);
+	fc_put_u64(plain + FC_RP_INODES, root->inodes);
+	fc_put_u64(plain + FC_RP_DATA_BLOCKS, root->data_blocks);
+	fc_put_u64(plain + FC_RP_NODE_BLOCKS, root->node_blocks);
+	fc_put_u64(plain + FC_RP_CAP, root->cap);
+	fc_put_u64(plain + FC_RP_CHUNKS, root->chunks);
+	fc_put_u64(plain + FC_RP_SHARED, root->shared);
+	fc_put_u64(plain + FC_RP_ORPHANS, root->orphans);
+}
+
+static bool ptr_valid(const struct fc_ptr *ptr, const struct fc_root *root)
+{
+	if (!ptr->block)
+		return true;
+	return ptr->block <= BLOCKS_MAX && ptr->session && ptr->session <= root->sessions &&
+	       ptr->level < FC_TREE_DEPTH_MAX && ptr->generation <= root->generation;
+}
+
+static bool root_valid(const struct fc_root *r)
+{
+	return r->generation && !(r->flags & ~FC_ROOT_CLEAN) && r->sessions <= FC_SESSIONS_MAX &&
+	       ptr_valid(&r->file_tree, r) && ptr_valid(&r->space_tree, r) && r->next_ino >= FC_INO_FIRST &&
+	       r->log.session <= r->sessions && r->log.pos % FC_BLOCK == 0 && r->log.pos < FC_LOG_MAX &&
+	       (r->log.seq || !r->log.session) && r->inodes < r->next_ino && r->data_blocks <= BLOCKS_MAX &&
+	       r->node_blocks <= BLOCKS_MAX && r->cap <= INT64_MAX && r->chunks <= BLOCKS_MAX / FC_CHUNK_BLOCKS;
+}
+
+int fc_root_decode(struct fc_root *root, const uint8_t *plain)
+{
+	root->generation = fc_get_u64(plain + FC_RP_GENERATION);
+	root->flags = fc_get_u32(plain + FC_RP_FLAGS);
+	root->sessions = fc_get_u32(plain + FC_RP_SESSIONS);
+	root->header_seq = fc_get_u64(plain + FC_RP_HEADER_SEQ);
+	root->time = fc_get_u64(plain + FC_RP_TIME);
+	fc_ptr_decode(&root->file_tree, plain + FC_RP_FILE_TREE);
+	fc_ptr_decode(&root->space_tree, plain + FC_RP_SPACE_TREE);
+	root->next_ino = fc_get_u64(plain + FC_RP_NEXT_INO);
+	root->log.session = fc_get_u32(plain + FC_RP_LOG_SESSION);
+	root->log.seq = fc_get_u64(plain + FC_RP_LOG_SEQ);
+	root->log.pos = fc_get_u64(plain + FC_RP_LOG_POS);
+	memcpy(root->log.tag, plain + FC_RP_LOG_TAG, FC_TAG_BYTES);
+	root->inodes = fc_get_u64(plain + FC_RP_INODES);
+	root->data_blocks = fc_get_u64(plain + FC_RP_DATA_BLOCKS);
+	root->node_blocks = fc_get_u64(plain + FC_RP_NODE_BLOCKS);
+	root->cap = fc_get_u64(plain + FC_RP_CAP);
+	root->chunks = fc_get_u64(plain + FC_RP_CHUNKS);
+	root->shared = fc_get_u64(plain + FC_RP_SHARED);
+	root->orphans = fc_get_u64(plain + FC_RP_ORPHANS);
+	return root_valid(root) ? 0 : FC_ECORRUPT;
+}
+
+/* ---- on an io ------------------------------------------------------------------ */
+
+static void root_ad(const uint8_t uuid[FC_UUID_BYTES], uint8_t ad[ROOT_AD_BYTES])
+{
+	memcpy(ad, FC_ROOT_MAGIC, 8);
+	memcpy(ad + 8, uuid, FC_UUID_BYTES);
+}
+
+static uint64_t root_offset(unsigned slot, unsigned copy)
+{
+	return copy_offset[copy] + slot * FC_BLOCK;
+}
+
+/* One copy. 0, FC_ENOENT (all zeros), FC_EFORGED, FC_ECORRUPT, FC_EIO. */
+static int copy_read(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES], uint64_t off,
+		     struct fc_root *root, uint8_t tag[FC_TAG_BYTES])
+{
+	uint8_t raw[FC_BLOCK], plain[FC_ROOT_PLAIN], ad[ROOT_AD_BYTES];
+
+	if (fc_io_read(io, raw, sizeof(raw), off))
+		return FC_EIO;
+	if (sodium_is_zero(raw, sizeof(raw)))
+		return FC_ENOENT;
+	root_ad(uuid, ad);
+	if (memcmp(raw + FC_R_MAGIC, FC_ROOT_MAGIC, 8) ||
+	    crypto_aead_xchacha20poly1305_ietf_decrypt(plain, NULL, NULL, raw + FC_R_SEALED,
+						       FC_ROOT_SECTOR - FC_R_SEALED, ad, sizeof(ad), raw + FC_R_NONCE,
+						       keys->root))
+		return FC_EFORGED;
+	memcpy(tag, raw + FC_ROOT_SECTOR - FC_TAG_BYTES, FC_TAG_BYTES);
+	return fc_root_decode(root, plain);
+}
+
+/* Both copies of a slot; the newer of them when both open (a crash between). */
+static bool slot_read(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES], unsigned slot,
+		      struct fc_roots *out)
+{
+	bool opened = false;
+	unsigned copy;
+
+	for (copy = 0; copy < 2; copy++) {
+		struct fc_root root;
+		uint8_t tag[FC_TAG_BYTES];
+		int rc = copy_read(io, keys, uuid, root_offset(slot, copy), &root, tag);
+
+		out->status[slot][copy] = rc;
+		if (rc || (opened && root.generation <= out->root[slot].generation))
+			continue;
+		out->root[slot] = root;
+		memcpy(out->tag[slot], tag, FC_TAG_BYTES);
+		opened = true;
+	}
+	return opened;
+}
+
+static bool slot_zero(const struct fc_roots *roots, unsigned slot)
+{
+	return roots->status[slot][0] == FC_ENOENT && roots->status[slot][1] == FC_ENOENT;
+}
+
+int fc_roots_load(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES], struct fc_roots *out)
+{
+	bool opened[FC_ROOT_SLOTS];
+	unsigned slot, copy;
+	int rc = FC_EFORGED;
+
+	memset(out, 0, sizeof(*out));
+	out->newest = -1;
+	for (slot = 0; slot < FC_ROOT_SLOTS; slot++) {
+		opened[slot] = slot_read(io, keys, uuid, slot, out);
+		if (opened[slot] && (out->newest < 0 || out->root[slot].generation > out->root[out->newest].generation))
+			out->newest = (int)slot;
+		for (copy = 0; copy < 2; copy++)
+			if (out->status[slot][copy] == FC_EIO)
+				rc = FC_EIO;
+	}
+	for (slot = 0; slot < FC_ROOT_SLOTS; slot++)
+		if (!opened[slot] &&
+		    (!slot_zero(out, slot) || out->newest < 0 || out->root[out->newest].generation > 1))
+			out->doubtful = true;
+	if (opened[0] && opened[1] && out->root[0].generation == out->root[1].generation)
+		out->doubtful = true;
+	return out->newest >= 0 ? 0 : rc;
+}
+
+int fc_root_seal(const struct fc_root *root, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES],
+		 uint8_t raw[FC_BLOCK], uint8_t tag[FC_TAG_BYTES])
+{
+	uint8_t plain[FC_ROOT_PLAIN], ad[ROOT_AD_BYTES];
+
+	memset(raw, 0, FC_BLOCK);
+	fc_root_encode(root, plain);
+	root_ad(uuid, ad);
+	memcpy(raw + FC_R_MAGIC, FC_ROOT_MAGIC, 8);
+	randombytes_buf(raw + FC_R_NONCE, FC_R_SEALED - FC_R_NONCE);
+	crypto_aead_xchacha20poly1305_ietf_encrypt(raw + FC_R_SEALED, NULL, plain, sizeof(plain), ad, sizeof(ad), NULL,
+						   raw + FC_R_NONCE, keys->root);
+	memcpy(tag, raw + FC_ROOT_SECTOR - FC_TAG_BYTES, FC_TAG_BYTES);
+	return 0;
+}
+
+int fc_root_write(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES], unsigned slot,
+		  const struct fc_root *root, uint8_t tag[FC_TAG_BYTES])
+{
+	uint8_t raw[FC_BLOCK];
+	int rc = fc_root_seal(root, keys, uuid, raw, tag);
+
+	if (!rc)
+		rc = fc_io_write(io, raw, sizeof(raw), root_offset(slot, 0));
+	return rc ? rc : fc_io_write(io, raw, sizeof(raw), root_offset(slot, 1));
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cli/holders.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* Is what this link of /proc leads to on dev? Without asking the daemon. */
+static bool link_on(int dir, const char *name, dev_t dev)
+{
+	struct statx st;
+
+	return !statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, 0, &st) &&
+	       makedev(st.stx_dev_major, st.stx_dev_minor) == dev;
+}
+
+static bool any_fd_on(int dir, dev_t dev)
+{
+	int fd = openat(dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	bool found = false;
+
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while (!found && (e = readdir(d)))
+		found = e->d_name[0] != '.' && link_on(fd, e->d_name, dev);
+	closedir(d);
+	return found;
+}
+
+/* Lines of maps: range mode offset major:minor inode path */
+static bool maps_on(int dir, dev_t dev)
+{
+	int fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	while (!found && getline(&line, &room, f) > 0) {
+		unsigned major_nr, minor_nr;
+
+		if (sscanf(line, "%*s %*s %*s %x:%x", &major_nr, &minor_nr) == 2)
+			found = makedev(major_nr, minor_nr) == dev;
+	}
+	free(line);
+	fclose(f);
+	return found;
+}
+
+static const char *how_held(int dir, dev_t dev)
+{
+	if (link_on(dir, "cwd", dev))
+		return "working directory";
+	if (link_on(dir, "root", dev))
+		return "root directory";
+	if (link_on(dir, "exe", dev))
+		return "program";
+	if (any_fd_on(dir, dev))
+		return "open file";
+	return maps_on(dir, dev) ? "mapped file" : NULL;
+}
+
+static void read_name(int dir, char *name, size_t room)
+{
+	int fd = openat(dir, "comm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, name, room - 1);
+
+	if (fd >= 0)
+		close(fd);
+	name[n > 0 ? n : 0] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	for (char *c = name; *c; c++)
+		if (!isprint((unsigned char)*c))
+			*c = '?';
+	if (!*name)
+		snprintf(name, room, "a process");
+}
+
+/* Calls visit for the directory of each other process until it returns true. */
+static void each_process(bool (*visit)(void *arg, pid_t pid, int dir), void *arg)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	bool stop = false;
+
+	if (!d)
+		return;
+	while (!stop && (e = readdir(d))) {
+		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+		int dir;
+
+		if (pid <= 0 || pid == getpid())
+			continue;
+		dir = openat(dirfd(d), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0)
+			continue;
+		stop = visit(arg, pid, dir);
+		close(dir);
+	}
+	closedir(d);
+}
+
+struct finding {
+	dev_t dev;
+	struct fc_holder *out;
+	size_t room, count;
+};
+
+static bool find_visit(void *arg, pid_t pid, int dir)
+{
+	struct finding *f = arg;
+	const char *how = how_held(dir, f->dev);
+
+	if (how) {
+		f->out[f->count].pid = pid;
+		f->out[f->count].how = how;
+		read_name(dir, f->out[f->count].name, sizeof(f->out[f->count].name));
+		f->count++;
+	}
+	return f->count == f->room;
+}
+
+size_t fc_holders_find(dev_t dev, struct fc_holder *out, size_t room)
+{
+	struct finding f = { .dev = dev, .out = out, .room = room };
+
+	if (room)
+		each_process(find_visit, &f);
+	return f.count;
+}
+
+/* ---- other mounts of the same file system ------------------------------------ */
+
+static const struct fc_mount *by_id(const struct fc_mounts *all, unsigned id)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (all->list[i].id == id)
+			return &all->list[i];
+	return NULL;
+}
+
+struct elsewhere {
+	const struct fc_mount *m;
+	bool shared; /* unmounting m reaches namespaces whose parent mount is a peer or slave */
+	ino_t own_ns, seen[256];
+	size_t seen_count;
+	pid_t pid;
+	char *point;
+};
+
+static bool is_new_namespace(struct elsewhere *w, int dir)
+{
+	struct stat st;
+
+	if (fstatat(dir, "ns/mnt", &st, 0) || st.st_ino == w->own_ns)
+		return false;
+	for (size_t i = 0; i < w->seen_count; i++)
+		if (w->seen[i] == st.st_ino)
+			return false;
+	if (w->seen_count < sizeof(w->seen) / sizeof(w->seen[0]))
+		w->seen[w->seen_count++] = st.st_ino;
+	return true;
+}
+
+static bool elsewhere_visit(void *arg, pid_t pid, int dir)
+{
+	struct elsewhere *w = arg;
+	struct fc_mounts there;
+	char path[64];
+
+	if (!is_new_namespace(w, dir))
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
+	if (!fc_mounts_read(path, &there)) {
+		for (size_t i = 0; i < there.count && !w->point; i++) {
+			const struct fc_mount *m = &there.list[i], *parent = by_id(&there, m->parent);
+
+			if (m->dev != w->m->dev || (w->shared && parent && (parent->shared || parent->master)))
+				continue;
+			w->point = strdup(m->point);
+			w->pid = pid;
+		}
+	}
+	fc_mounts_free(&there);
+	return w->point != NULL;
+}
+
+char *fc_holders_elsewhere(const struct fc_mounts *all, const struct fc_mount *m, pid_t *pid)
+{
+	const struct fc_mount *parent = by_id(all, m->parent);
+	struct elsewhere w = { .m = m, .shared = parent && parent->shared };
+	struct stat st;
+
+	*pid = 0;
+	for (size_t i = 0; i < all->count; i++)
+		if (all->list[i].dev == m->dev && all->list[i].id != m->id)
+			return strdup(all->list[i].point);
+	if (stat("/proc/self/ns/mnt", &st))
+		return NULL;
+	w.own_ns = st.st_ino;
+	each_process(elsewhere_visit, &w);
+	*pid = w.pid;
+	return w.point;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One writer (R7). The lock is an open-file-description lock on a byte far
+ * beyond any content, exclusive for writing, shared for reading: it passes to
+ * the daemon by fork and ends with it. Such a lock does not tell whose it is.
+ * So the process that serves also takes a plain POSIX lock on the byte after
+ * it, which tells its pid to anyone who may open the container; that one is
+ * lost when the process closes any descriptor of the container.
+ */
+#ifndef FC_CLI_LOCK_H
+#define FC_CLI_LOCK_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "fusecrypt/error.h"
+
+/* 0; FC_EINUSE; FC_ENOTSUP: the host knows no locks. */
+int fc_lock_take(int fd, bool shared);
+/* Tells others that this process holds it. */
+void fc_lock_mark(int fd, bool shared);
+/* Does another hold it in a way that an exclusive lock would conflict with? */
+bool fc_lock_held(int fd);
+/* Pid of a process that holds it; 0: cannot be found out. */
+pid_t fc_lock_holder(int fd);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* fusecrypt: dispatches to a subcommand. */
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static int run_help(int argc, char **argv);
+
+static const struct fc_command command_help = {
+	.name = "help",
+	.arguments = "[SUBCOMMAND]",
+	.summary = "tells how a subcommand is used",
+	.help = "",
+	.run = run_help,
+};
+
+static const struct fc_command *const commands[] = {
+	&fc_command_init, &fc_command_mount, &fc_command_umount, &fc_command_status, &fc_command_sync, &command_help,
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+const struct fc_command *fc_cli_command(size_t i)
+{
+	return i < COMMANDS ? commands[i] : NULL;
+}
+
+static const struct fc_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(name, commands[i]->name))
+			return commands[i];
+	return NULL;
+}
+
+void fc_cli_print_help(const struct fc_command *command)
+{
+	printf("fusecrypt %s %s\n\n  %s\n", command->name, command->arguments, command->summary);
+	if (*command->help)
+		printf("\n%s", command->help);
+}
+
+static void print_all(void)
+{
+	puts("fusecrypt keeps a directory in one encrypted container file.\n");
+	for (size_t i = 0; i < COMMANDS; i++)
+		printf("  fusecrypt %-7s %-44s %s\n", commands[i]->name, commands[i]->arguments, commands[i]->summary);
+	puts("\n`fusecrypt SUBCOMMAND --help` lists its options, fusecrypt(1) tells all.");
+}
+
+static int run_help(int argc, char **argv)
+{
+	const struct fc_command *command;
+
+	if (argc < 2) {
+		print_all();
+		return FC_EXIT_DONE;
+	}
+	command = find_command(argv[1]);
+	if (!command || argc > 2)
+		return fc_cli_usage(NULL, "there is no subcommand %s", argv[argc - 1]);
+	fc_cli_print_help(command);
+	return FC_EXIT_DONE;
+}
+
+/* A caller may have closed 0 to 2: what is opened next must not become them. */
+static int open_standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	for (int i = 0; i <= STDERR_FILENO; i++)
+		fcntl(i, F_SETFD, 0);
+	return 0;
+}
+
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help"))
+			return true;
+	return false;
+}
+
+/* What was printed must have arrived: a full disk is no success. */
+static int finish(int status)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		fc_cli_say("standard output cannot be written");
+		return status ? status : FC_EXIT_FAILED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct fc_command *command;
+
+	if (open_standard_fds())
+		return FC_EXIT_FAILED;
+	if (argc < 2)
+		return fc_cli_usage(NULL, "a subcommand is missing");
+	if (!strcmp(argv[1], "--help")) {
+		print_all();
+		return finish(FC_EXIT_DONE);
+	}
+	if (!strcmp(argv[1], "--version")) {
+		puts("fusecrypt " FC_VERSION);
+		return finish(FC_EXIT_DONE);
+	}
+	opterr = 0; /* getopt would speak for a program named after the subcommand */
+	command = find_command(argv[1]);
+	if (!command)
+		return fc_cli_usage(NULL, "there is no subcommand %s", argv[1]);
+	if (wants_help(argc - 1, argv + 1)) {
+		fc_cli_print_help(command);
+		return finish(FC_EXIT_DONE);
+	}
+	return finish(command->run(argc - 1, argv + 1));
+}

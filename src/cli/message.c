@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+int fc_cli_exit(int error)
+{
+	switch (error) {
+	case 0:
+		return FC_EXIT_DONE;
+	case FC_EBADKEY:
+		return FC_EXIT_NO_KEY;
+	case FC_EFORGED:
+	case FC_ECORRUPT:
+		return FC_EXIT_DAMAGED;
+	case FC_ENOTCONTAINER:
+		return FC_EXIT_NOT_CONTAINER;
+	case FC_ENEWER:
+		return FC_EXIT_NEWER;
+	case FC_EINUSE:
+		return FC_EXIT_IN_USE;
+	case FC_ENOSPC:
+		return FC_EXIT_NO_SPACE;
+	case FC_EOLDER:
+		return FC_EXIT_OLDER;
+	case FC_EINTERRUPTED:
+		return FC_EXIT_INTERRUPTED;
+	default:
+		return FC_EXIT_FAILED;
+	}
+}
+
+static void say(const char *format, va_list ap)
+{
+	char line[8192];
+	int n = vsnprintf(line, sizeof(line), format, ap);
+
+	/* in one piece: a mount's daemon writes to the same place */
+	if (n >= 0)
+		fprintf(stderr, "fusecrypt: %s\n", line);
+}
+
+void fc_cli_say(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	say(format, ap);
+	va_end(ap);
+}
+
+int fc_cli_usage(const char *command, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	say(format, ap);
+	va_end(ap);
+	fprintf(stderr, "fusecrypt: see `fusecrypt %s%s--help`\n", command ? command : "", command ? " " : "");
+	return FC_EXIT_USAGE;
+}
+
+int fc_cli_bad_option(char **argv)
+{
+	return fc_cli_usage(argv[0], "%s: there is no such option of %s, or its value is missing", argv[optind - 1],
+			    argv[0]);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A mount in the making. The process that serves (the daemon) does all of it,
+ * so that the key is never anywhere else; its parent only waits:
+ *
+ *   mount.c        arguments; fork; wait until the mount answers
+ *   mount_check.c  mount point and container are fit, the lock is ours
+ *   serve.c        unlock, open the file system, serve
+ */
+#ifndef FC_CLI_MOUNT_H
+#define FC_CLI_MOUNT_H
+
+#include <pthread.h>
+
+#include "cli/mount_options.h"
+#include "cli/state.h"
+#include "fusecrypt/container.h"
+#include "key/client.h"
+#include "store/header.h"
+
+/* A locked directory holds nothing but this file, which begins with that line. */
+#define FC_MARKER_NAME "FUSECRYPT-LOCKED.txt"
+#define FC_MARKER_LINE "This directory is locked by fusecrypt.\n"
+
+struct fc_mount_job {
+	/* as given */
+	const char *container_arg, *mountpoint_arg;
+	struct fc_mount_options options;
+	struct fc_secret_from from;
+	bool foreground, accept_older;
+	int ready_fd; /* a byte is written to it when the mount answers; -1 none */
+	/* from mount_check.c on */
+	char *container, *mountpoint; /* absolute, malloc'ed */
+	bool read_only;
+	int fd;           /* of the container, locked; io's own */
+	struct fc_io *io; /* NULL once the fs owns it */
+	struct fc_headers headers;
+	/* serve.c's */
+	char state_file[PATH_MAX]; /* "": none */
+	pthread_mutex_t seen_lock; /* one writer of the state file */
+	uint64_t seen_generation;  /* seen_lock: that it tells of */
+	bool answered, logging;
+	int mount_error;
+};
+
+/* Each returns an exit status, having said what is wrong. */
+int fc_mount_check(struct fc_mount_job *job);
+int fc_mount_serve(struct fc_mount_job *job);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/lock.h"
+#include "cli/mount.h"
+#include "cli/mounts.h"
+
+#define DEAD_MAX 8 /* dead mounts on top of each other */
+
+/* ---- the machine --------------------------------------------------------- */
+
+static bool user_may_allow_other(void)
+{
+	FILE *f = fopen("/etc/fuse.conf", "re");
+	char line[256];
+	bool may = false;
+
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f)) {
+		line[strcspn(line, " \t\r\n")] = '\0';
+		may |= !strcmp(line, "user_allow_other");
+	}
+	fclose(f);
+	return may;
+}
+
+static int check_machine(const struct fc_mount_job *job)
+{
+	if (access("/dev/fuse", F_OK)) {
+		fc_cli_say("this machine has no /dev/fuse: load the kernel's module with `modprobe fuse`, or let the "
+			   "container "
+			   "that this runs in have the device");
+		return FC_EXIT_MOUNTPOINT;
+	}
+	if (job->options.allow_other && geteuid() && !user_may_allow_other()) {
+		fc_cli_say("allow_other lets other users in, which an ordinary user may only do where /etc/fuse.conf "
+			   "has the line "
+			   "user_allow_other: add it as root, or leave allow_other out");
+		return FC_EXIT_FAILED;
+	}
+	return 0;
+}
+
+/* ---- the mount point ------------------------------------------------------- */
+
+static bool is_marker(int dir, const char *name)
+{
+	char text[sizeof(FC_MARKER_LINE)];
+	struct stat st;
+	bool is = false;
+	int fd;
+
+	if (strcmp(name, FC_MARKER_NAME))
+		return false;
+	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && read(fd, text, sizeof(text) - 1) == (ssize_t)sizeof(text) - 1)
+		is = !memcmp(text, FC_MARKER_LINE, sizeof(text) - 1);
+	close(fd);
+	return is;
+}
+
+static int check_empty(const char *point)
+{
+	DIR *d = opendir(point);
+	struct dirent *e;
+	bool empty = true;
+
+	if (!d) {
+		fc_cli_say("mount point %s cannot be read: %s", point, strerror(errno));
+		return FC_EXIT_MOUNTPOINT;
+	}
+	while (empty && (e = readdir(d)))
+		empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || is_marker(dirfd(d), e->d_name);
+	closedir(d);
+	if (empty)
+		return 0;
+	fc_cli_say("mount point %s is not empty: what is in it would be hidden; use an empty directory", point);
+	return FC_EXIT_MOUNTPOINT;
+}
+
+static int check_directory(const char *point)
+{
+	struct stat st;
+
+	if (stat(point, &st)) {
+		if (errno == ENOENT)
+			fc_cli_say("mount point %s does not exist: make it with `mkdir`", point);
+		else
+			fc_cli_say("mount point %s cannot be used: %s", point, strerror(errno));
+		return FC_EXIT_MOUNTPOINT;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		fc_cli_say("mount point %s is not a directory", point);
+		return FC_EXIT_MOUNTPOINT;
+	}
+	if (geteuid() && access(point, W_OK)) {
+		fc_cli_say("mount point %s is not yours to write to: fusermount3 will not mount there", point);
+		return FC_EXIT_MOUNTPOINT;
+	}
+	return 0;
+}
+
+/* Takes away what a crashed daemon left at the path. */
+static int clean_dead(const char *path)
+{
+	char *point = fc_path_resolve(path), text[256];
+	const struct fc_mount *m;
+	struct fc_mounts mounts = { 0 };
+	int status = FC_EXIT_MOUNTPOINT, err;
+
+	if (!point || fc_mounts_read("/proc/self/mountinfo", &mounts) || !(m = fc_mounts_at(&mounts, point))) {
+		fc_cli_say("mount point %s cannot be looked at: %s", path, strerror(ENOTCONN));
+	} else if (!fc_mount_is_ours(m)) {
+		fc_cli_say("at %s there is what a crashed %s left: take it away with `fusermount3 -u`", path, m->type);
+	} else {
+		err = fc_unmount_dead(point, text, sizeof(text));
+		if (err)
+			fc_cli_say("what a crashed daemon left at %s cannot be taken away: %s", path,
+				   *text ? text : strerror(err));
+		else
+			status = 0;
+	}
+	fc_mounts_free(&mounts);
+	free(point);
+	return status;
+}
+
+/* `C is in use by pid N, mounted at P`, as far as it can be found out. */
+static int say_in_use(const struct fc_mount_job *job, const struct fc_mount *m)
+{
+	pid_t pid = fc_lock_holder(job->fd);
+	char who[64] = "";
+
+	if (pid)
+		snprintf(who, sizeof(who), " by pid %d", (int)pid);
+	if (m)
+		fc_cli_say("%s is in use%s, mounted at %s: unmount it there first", job->container, who, m->point);
+	else
+		fc_cli_say("%s is in use%s: wait until it is done", job->container,
+			   pid ? who : " by a process that cannot be seen");
+	return FC_EXIT_IN_USE;
+}
+
+static int check_mounts(struct fc_mount_job *job)
+{
+	struct fc_mounts mounts;
+	const struct fc_mount *m;
+	int status = 0;
+
+	if (fc_mounts_read("/proc/self/mountinfo", &mounts)) {
+		fc_mounts_free(&mounts);
+		return 0; /* no /proc: the kernel will tell */
+	}
+	m = fc_mounts_at(&mounts, job->mountpoint);
+	if (m && fc_mount_is_ours(m) && !strcmp(m->source, job->container)) {
+		status = say_in_use(job, m);
+	} else if (m) {
+		fc_cli_say("%s is already a mount point (%s on %s): use another directory, or unmount that first",
+			   job->mountpoint, m->source, m->type);
+		status = FC_EXIT_MOUNTPOINT;
+	}
+	fc_mounts_free(&mounts);
+	return status;
+}
+
+static int check_mountpoint(struct fc_mount_job *job)
+{
+	int status = 0;
+
+	for (int i = 0; i < DEAD_MAX && !status && fc_mount_is_dead(job->mountpoint_arg); i++)
+		status = clean_dead(job->mountpoint_arg);
+	if (!status)
+		status = check_directory(job->mountpoint_arg);
+	if (status)
+		return status;
+	job->mountpoint = fc_path_resolve(job->mountpoint_arg);
+	if (!job->mountpoint) {
+		fc_cli_say("mount point %s cannot be used: %s", job->mountpoint_arg, strerror(errno));
+		return FC_EXIT_MOUNTPOINT;
+	}
+	status = check_mounts(job);
+	if (!status && fc_path_is_below(job->container, job->mountpoint)) {
+		fc_cli_say("%s lies inside mount point %s, which would hide it: move it out", job->container,
+			   job->mountpoint);
+		status = FC_EXIT_MOUNTPOINT;
+	}
+	return status ? status : check_empty(job->mountpoint);
+}
+
+/* ---- the container ---------------------------------------------------------- */
+
+static int open_container(struct fc_mount_job *job)
+{
+	const char *path = job->container_arg;
+	struct stat st;
+
+	job->container = realpath(path, NULL);
+	if (!job->container || stat(job->container, &st)) {
+		fc_cli_say("%s cannot be opened: %s", path, strerror(errno));
+		return FC_EXIT_FAILED;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		fc_cli_say("%s is not a container: it is %s", path,
+			   S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
+		return FC_EXIT_NOT_CONTAINER;
+	}
+	job->fd = open(job->container, (job->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY);
+	if (job->fd < 0 && errno == EROFS && !job->read_only) {
+		fc_cli_say("%s lies on a file system that is read-only: mounting it read-only", job->container);
+		job->read_only = true;
+		job->fd = open(job->container, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	}
+	if (job->fd < 0) {
+		int err = errno;
+
+		if ((err == EACCES || err == EPERM) && !job->read_only && !access(job->container, R_OK))
+			fc_cli_say("%s may be read but not written by you: mount it with --read-only", job->container);
+		else
+			fc_cli_say("%s cannot be opened: %s", job->container, strerror(err));
+		return FC_EXIT_FAILED;
+	}
+	return 0;
+}
+
+static int lock_container(struct fc_mount_job *job)
+{
+	struct fc_mounts mounts;
+	int status = 0, rc = fc_lock_take(job->fd, job->read_only);
+
+	if (rc == FC_EINUSE) {
+		if (fc_mounts_read("/proc/self/mountinfo", &mounts))
+			mounts.count = 0;
+		status = say_in_use(job, fc_mounts_of(&mounts, job->container));
+		fc_mounts_free(&mounts);
+	} else if (rc) {
+		fc_cli_say("%s cannot be locked: the file system it lies on has no locks", job->container);
+		status = FC_EXIT_FAILED;
+	} else {
+		fc_lock_mark(job->fd, job->read_only);
+	}
+	return status;
+}
+
+static int say_header(const struct fc_mount_job *job, int rc)
+{
+	switch (rc) {
+	case FC_ENOTCONTAINER:
+		fc_cli_say("%s is not a fusecrypt container", job->container);
+		break;
+	case FC_ENEWER:
+		fc_cli_say("%s is of a newer format, or uses a feature that fusecrypt " FC_VERSION
+			   " does not know: use a newer fusecrypt",
+			   job->container);
+		break;
+	case FC_ECORRUPT:
+		fc_cli_say("both copies of the header of %s are damaged: put back a backup of the container",
+			   job->container);
+		break;
+	default:
+		fc_cli_say("the header of %s cannot be read: %s", job->container, fc_error_text(rc));
+	}
+	return fc_cli_exit(rc);
+}
+
+static int load_header(struct fc_mount_job *job)
+{
+	const struct fc_headers *h = &job->headers;
+	int rc = fc_io_file(job->fd, job->read_only, &job->io);
+
+	if (!rc)
+		rc = fc_headers_load(job->io, &job->headers);
+	if (rc)
+		return say_header(job, rc);
+	if (h->status[0] || h->status[1])
+		fc_cli_say("warning: copy %c of the header of %s is damaged, the other one serves: make a backup of "
+			   "the container",
+			   h->status[0] ? 'A' : 'B', job->container);
+	if (h->copy[h->newest].ro_compat & ~FC_RO_COMPAT_KNOWN && !job->read_only) {
+		fc_cli_say("%s uses a feature that fusecrypt " FC_VERSION " can only read: mounting it read-only",
+			   job->container);
+		job->read_only = job->io->read_only = true;
+	}
+	return 0;
+}
+
+int fc_mount_check(struct fc_mount_job *job)
+{
+	int status = check_machine(job);
+
+	job->fd = -1;
+	job->read_only = job->options.read_only;
+	if (!status)
+		status = open_container(job);
+	if (!status)
+		status = check_mountpoint(job);
+	if (!status)
+		status = lock_container(job);
+	return status ? status : load_header(job);
+}

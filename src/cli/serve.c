@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The daemon: unlocks, opens, serves until unmounted, commits. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/lock.h"
+#include "cli/mount.h"
+#include "secret/secret.h"
+#include "session/session.h"
+
+/* ---- what is told while serving ------------------------------------------- */
+
+/* Any thread. */
+static void on_log(void *arg, int priority, const char *text)
+{
+	struct fc_mount_job *job = arg;
+
+	if (job->logging)
+		syslog(priority, "%s: %s", job->container, text);
+	else
+		fc_cli_say("%s: %s", job->container, text);
+}
+
+/* Any thread, and two may come in the wrong order. */
+static void on_committed(void *arg, uint64_t generation, const uint8_t tag[FC_TAG_BYTES])
+{
+	struct fc_mount_job *job = arg;
+	struct fc_seen seen = { .generation = generation };
+	int rc = 0;
+
+	memcpy(seen.tag, tag, FC_TAG_BYTES);
+	pthread_mutex_lock(&job->seen_lock);
+	if (generation > job->seen_generation) {
+		rc = fc_state_write(job->state_file, &seen);
+		if (!rc)
+			job->seen_generation = generation;
+	}
+	pthread_mutex_unlock(&job->seen_lock);
+	if (rc)
+		on_log(job, LOG_WARNING,
+		       "the generation seen could not be recorded: an older copy put back may go unnoticed");
+}
+
+/* ---- memory ------------------------------------------------------------------ */
+
+static bool swap_in_use(void)
+{
+	FILE *f = fopen("/proc/swaps", "re");
+	char line[512];
+	int lines = 0;
+
+	if (!f)
+		return true;
+	while (fgets(line, sizeof(line), f))
+		lines++;
+	fclose(f);
+	return lines > 1;
+}
+
+/* Locking what is yet to come under a limit would make allocations fail later. */
+static bool may_lock_all(void)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct caps[2] = { 0 };
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur == RLIM_INFINITY)
+		return true;
+	return !syscall(SYS_capget, &head, caps) && caps[0].effective & 1u << CAP_IPC_LOCK;
+}
+
+static void lock_memory(struct fc_mount_job *job)
+{
+	bool locked = may_lock_all() && !mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+
+	if (!locked && swap_in_use())
+		on_log(job, LOG_WARNING,
+		       "file content in memory may be swapped out: raise the limit of locked memory (`ulimit -l`)");
+	if (!fc_secret_locked())
+		on_log(job, LOG_WARNING,
+		       "keys could not be locked into memory: raise the limit of locked memory (`ulimit -l`)");
+}
+
+/* ---- becoming a daemon ---------------------------------------------------------- */
+
+/* Inherited descriptors would keep what they refer to busy. */
+static void close_others(const struct fc_mount_job *job)
+{
+	DIR *d = opendir("/proc/self/fd");
+	struct dirent *e;
+
+	if (!d)
+		return;
+	while ((e = readdir(d))) {
+		int fd = (int)strtol(e->d_name, NULL, 10);
+
+		if (fd > STDERR_FILENO && fd != dirfd(d) && fd != job->fd && fd != job->ready_fd)
+			close(fd);
+	}
+	closedir(d);
+}
+
+static void leave_terminal(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	for (int i = 0; i <= STDERR_FILENO; i++)
+		dup2(fd, i);
+	close(fd);
+}
+
+/* The mount answers, or could not be made. */
+static void on_ready(void *arg, int error, const char *why)
+{
+	struct fc_mount_job *job = arg;
+
+	if (error) {
+		job->mount_error = error;
+		fc_cli_say("%s cannot be mounted at %s: %s", job->container, job->mountpoint,
+			   why && *why ? why : strerror(error));
+		return;
+	}
+	job->answered = true;
+	if (!job->foreground) {
+		openlog("fusecrypt", LOG_PID, LOG_DAEMON);
+		job->logging = true;
+	}
+	lock_memory(job);
+	if (!job->foreground) {
+		fflush(NULL);
+		leave_terminal();
+		/* the parent goes when it reads this */
+		if (write(job->ready_fd, "", 1) != 1)
+			on_log(job, LOG_WARNING, "mounted, but who asked for it is gone");
+		close(job->ready_fd);
+		job->ready_fd = -1;
+	}
+}
+
+/* ---- opening ------------------------------------------------------------------- */
+
+/* Reads what this machine saw last into options. */
+static void recall_seen(struct fc_mount_job *job, struct fc_fs_options *options, struct fc_seen *seen)
+{
+	const struct fc_header *h = &job->headers.copy[job->headers.newest];
+	int rc = fc_state_path(h->uuid, job->mountpoint, job->state_file);
+
+	memset(seen, 0, sizeof(*seen));
+	if (rc) {
+		job->state_file[0] = '\0';
+		fc_cli_say("warning: there is no place to record the generation seen: an older copy put back would go "
+			   "unnoticed");
+		return;
+	}
+	rc = fc_state_read(job->state_file, seen);
+	if (rc && rc != FC_ENOENT)
+		fc_cli_say("warning: %s does not tell which generation was seen last", job->state_file);
+	if (rc)
+		memset(seen, 0, sizeof(*seen));
+	options->committed = on_committed;
+	options->seen_generation = seen->generation;
+	memcpy(options->seen_tag, seen->tag, FC_TAG_BYTES);
+}
+
+static int say_older(struct fc_mount_job *job, int fd, const uint8_t *master, const struct fc_seen *seen)
+{
+	char is[FC_TIME_TEXT], was[FC_TIME_TEXT];
+	struct fc_fs_found found;
+	struct fc_io *io = NULL;
+	unsigned long long generation;
+
+	if (fd < 0 || fc_io_file(fd, true, &io) || fc_fs_probe(io, master, &found)) {
+		fc_cli_say("%s is older than the state this machine saw last; mount it with --accept-older to go on "
+			   "from it",
+			   job->container);
+		fc_io_close(io);
+		return FC_EXIT_OLDER;
+	}
+	fc_io_close(io);
+	generation = found.generation;
+	fc_format_time(found.time, is);
+	fc_format_time(seen->when, was);
+	if (found.newest_lost)
+		fc_cli_say("the newest state of %s is damaged and cannot be read; an older one can: generation %llu of "
+			   "%s. To go on "
+			   "from that and lose what came after, mount it once with --accept-older",
+			   job->container, generation, is);
+	else if (generation == seen->generation)
+		fc_cli_say("%s is at generation %llu of %s, and so was this machine at %s, but they differ: the "
+			   "container was put back "
+			   "and written elsewhere. To go on from this one, mount it once with --accept-older",
+			   job->container, generation, is, was);
+	else
+		fc_cli_say("%s is at generation %llu of %s, but this machine saw generation %llu at %s: an older copy "
+			   "was put back. "
+			   "To go on from it, mount it once with --accept-older",
+			   job->container, generation, is, (unsigned long long)seen->generation, was);
+	return FC_EXIT_OLDER;
+}
+
+static int open_fs(struct fc_mount_job *job, const uint8_t *master, struct fc_fs **fs)
+{
+	struct fc_fs_options options = {
+		.read_only = job->read_only,
+		.accept_older = job->accept_older,
+		.commit_seconds = job->options.commit_seconds,
+		.cache_bytes = (size_t)job->options.cache_bytes,
+		.log = on_log,
+		.arg = job,
+	};
+	struct fc_seen seen;
+	int spare = fcntl(job->fd, F_DUPFD_CLOEXEC, 3), rc, status = 0;
+
+	recall_seen(job, &options, &seen);
+	rc = fc_fs_open(job->io, master, &options, fs);
+	job->io = NULL;
+	if (rc == FC_EOLDER) {
+		status = say_older(job, spare, master, &seen);
+	} else if (rc) {
+		fc_cli_say("%s cannot be opened: %s", job->container, fc_error_text(rc));
+		status = fc_cli_exit(rc);
+	}
+	if (rc != FC_EOLDER && spare >= 0)
+		close(spare);
+	/* closing took the mark away */
+	if (!status)
+		fc_lock_mark(job->fd, job->read_only);
+	return status;
+}
+
+static int unlock_and_open(struct fc_mount_job *job, struct fc_fs **fs)
+{
+	struct fc_unlock_request request = {
+		.container = job->container,
+		.container_fd = job->fd,
+		.from = job->from,
+	};
+	struct fc_unlock_reply *reply;
+	int status = fc_cli_unlock(&request, &reply);
+
+	if (status)
+		return status;
+	close_others(job);
+	if (!job->foreground)
+		setsid();
+	if (chdir("/"))
+		fc_cli_say("warning: the root directory cannot be entered: %s", strerror(errno));
+	status = open_fs(job, reply->master, fs);
+	fc_secret_free(reply);
+	return status;
+}
+
+int fc_mount_serve(struct fc_mount_job *job)
+{
+	struct fc_session_options options = {
+		.fuse_options = job->options.fuse,
+		.own_uid = job->options.own_uid,
+		.own_gid = job->options.own_gid,
+		.uid = job->options.uid,
+		.gid = job->options.gid,
+		.idle_seconds = job->options.idle_seconds,
+		.ready = on_ready,
+		.log = on_log,
+		.arg = job,
+	};
+	struct fc_fs *fs = NULL;
+	int status, rc;
+
+	pthread_mutex_init(&job->seen_lock, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	umask(077);
+	if (fc_secret_init() || fc_secret_harden()) {
+		fc_cli_say("core dumps cannot be switched off: no key is taken into such a process");
+		return FC_EXIT_FAILED;
+	}
+	status = fc_mount_check(job);
+	if (!status)
+		status = unlock_and_open(job, &fs);
+	if (status)
+		return status;
+	options.container = job->container;
+	options.mountpoint = job->mountpoint;
+	options.read_only = job->read_only;
+	rc = fc_session_run(fs, &options);
+	if (rc && !job->answered && !job->mount_error)
+		on_ready(job, rc, NULL);
+	else if (rc && job->answered)
+		on_log(job, LOG_ERR, strerror(rc));
+	if (!job->answered)
+		status = FC_EXIT_MOUNTPOINT;
+	rc = fc_fs_close(fs);
+	if (rc) {
+		on_log(job, LOG_ERR, "the last changes could not be committed");
+		on_log(job, LOG_ERR, fc_error_text(rc));
+	}
+	return status ? status : rc ? fc_cli_exit(rc) : 0;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/holders.h"
+#include "cli/lock.h"
+#include "cli/mounts.h"
+
+#define HOLDERS_SHOWN 8
+#define BUSY_TRIES 20 /* of 100 ms: someone unseen looks in for a moment */
+#define LOOK_AGAIN_MS 5000
+
+struct umount_job {
+	const char *arg;
+	char *point;
+	struct fc_mounts mounts;
+	const struct fc_mount *m;
+	struct fc_ioc_status status;
+	bool known;     /* status was answered */
+	int sync_error; /* errno of the commit before */
+	int pidfd;
+};
+
+static void nap(void)
+{
+	const struct timespec t = { 0, 100 * 1000 * 1000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* ---- why it is busy ------------------------------------------------------------ */
+
+static int say_holders(const struct umount_job *job, const struct fc_holder *holders, size_t n)
+{
+	char text[1024] = "";
+	size_t have = 0;
+
+	for (size_t i = 0; i < n && have < sizeof(text); i++)
+		have += (size_t)snprintf(text + have, sizeof(text) - have, "%s%s (pid %d, %s)", i ? ", " : "",
+					 holders[i].name, (int)holders[i].pid, holders[i].how);
+	fc_cli_say("%s is in use by %s%s: close that and try again", job->arg, text,
+		   n == HOLDERS_SHOWN ? " and perhaps more" : "");
+	return FC_EXIT_IN_USE;
+}
+
+static const struct fc_mount *mounted_inside(const struct umount_job *job)
+{
+	for (size_t i = 0; i < job->mounts.count; i++)
+		if (job->mounts.list[i].parent == job->m->id)
+			return &job->mounts.list[i];
+	return NULL;
+}
+
+/* 0: whoever it was is gone. */
+static int say_busy(const struct umount_job *job, bool last)
+{
+	struct fc_holder holders[HOLDERS_SHOWN];
+	const struct fc_mount *inside = mounted_inside(job);
+	size_t n;
+
+	if (inside) {
+		fc_cli_say("%s is in use: %s is mounted inside it; unmount that first", job->arg, inside->point);
+		return FC_EXIT_IN_USE;
+	}
+	n = fc_holders_find(job->m->dev, holders, HOLDERS_SHOWN);
+	if (n)
+		return say_holders(job, holders, n);
+	if (!last)
+		return 0;
+	fc_cli_say("%s is in use, by what cannot be seen from here: another user's process, a loop device, a swap file "
+		   "or an export; "
+		   "look as root",
+		   job->arg);
+	return FC_EXIT_IN_USE;
+}
+
+static int say_elsewhere(const struct umount_job *job, const char *how)
+{
+	pid_t pid;
+	char *point = fc_holders_elsewhere(&job->mounts, job->m, &pid);
+
+	if (!point)
+		return 0;
+	if (pid)
+		fc_cli_say("%s%s is also mounted at %s in the mount namespace of pid %d, which keeps it open: end that "
+			   "first",
+			   how, job->arg, point, (int)pid);
+	else
+		fc_cli_say("%s%s is also mounted at %s, which keeps it open: unmount that first", how, job->arg, point);
+	free(point);
+	return FC_EXIT_IN_USE;
+}
+
+/* ---- the steps ------------------------------------------------------------------- */
+
+static int find_mount(struct umount_job *job)
+{
+	job->point = fc_path_resolve(job->arg);
+	if (!job->point) {
+		fc_cli_say("%s cannot be looked at: %s", job->arg, strerror(errno));
+		return FC_EXIT_MOUNTPOINT;
+	}
+	if (fc_mounts_read("/proc/self/mountinfo", &job->mounts)) {
+		fc_cli_say("the mounts of this machine cannot be read: is /proc mounted?");
+		return FC_EXIT_FAILED;
+	}
+	job->m = fc_mounts_at(&job->mounts, job->point);
+	if (!job->m) {
+		fc_cli_say("nothing is mounted at %s", job->arg);
+		return FC_EXIT_MOUNTPOINT;
+	}
+	if (!fc_mount_is_ours(job->m)) {
+		fc_cli_say("what is mounted at %s is not of fusecrypt but %s: use umount", job->arg, job->m->type);
+		return FC_EXIT_MOUNTPOINT;
+	}
+	return 0;
+}
+
+static int remove_dead(const struct umount_job *job)
+{
+	char text[256];
+	int err = fc_unmount_dead(job->point, text, sizeof(text));
+
+	if (err) {
+		fc_cli_say("what a crashed daemon left at %s cannot be taken away: %s", job->arg,
+			   *text ? text : strerror(err));
+		return FC_EXIT_FAILED;
+	}
+	fc_cli_say("the daemon of %s had ended without unmounting: its mount was taken away, what was not yet "
+		   "committed is in the "
+		   "container's log",
+		   job->arg);
+	return FC_EXIT_DONE;
+}
+
+/* Commits while there is still time to say no. */
+static int commit(struct umount_job *job)
+{
+	job->pidfd = -1;
+	job->known = !fc_mount_ask(job->m, FC_IOC_STATUS, &job->status);
+	if (!job->known)
+		return 0;
+	job->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)job->status.pid, 0);
+	if (job->status.read_only && !job->status.failed)
+		return 0;
+	job->sync_error = fc_mount_ask(job->m, FC_IOC_SYNC, NULL);
+	if (job->sync_error != ENOSPC)
+		return 0;
+	fc_cli_say("%s stays mounted: its last changes do not fit on the disk that %s lies on; free some space there "
+		   "and try again",
+		   job->arg, job->m->source);
+	return FC_EXIT_NO_SPACE;
+}
+
+static int unmount(const struct umount_job *job)
+{
+	char text[256];
+	int err = 0, status;
+
+	for (int i = 0; i < BUSY_TRIES; i++) {
+		err = fc_unmount(job->point, text, sizeof(text));
+		if (err != EBUSY)
+			break;
+		status = say_busy(job, i == BUSY_TRIES - 1);
+		if (status)
+			return status;
+		nap();
+	}
+	if (!err)
+		return 0;
+	fc_cli_say("%s cannot be unmounted: %s", job->arg, *text ? text : strerror(err));
+	return FC_EXIT_FAILED;
+}
+
+/* umount(2) is done before the daemon is. */
+static int wait_daemon(const struct umount_job *job)
+{
+	struct pollfd p = { job->pidfd, POLLIN, 0 };
+	bool said = false;
+	int n, status;
+
+	while (job->pidfd >= 0) {
+		n = poll(&p, 1, LOOK_AGAIN_MS);
+		if (n > 0 || (n < 0 && errno != EINTR))
+			break;
+		status = say_elsewhere(job, "unmounted here, but ");
+		if (status)
+			return status;
+		if (!said)
+			fc_cli_say("waiting for pid %d to write what is left", (int)job->status.pid);
+		said = true;
+	}
+	return 0;
+}
+
+/* Where the daemon's pid could not be learnt, its lock tells. */
+static void wait_lock(const struct umount_job *job)
+{
+	int fd = job->pidfd < 0 ? open(job->m->source, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+
+	while (fd >= 0 && fc_lock_held(fd))
+		nap();
+	if (fd >= 0)
+		close(fd);
+}
+
+static int umount_one(struct umount_job *job)
+{
+	int status = find_mount(job);
+
+	if (status)
+		return status;
+	if (fc_mount_is_dead(job->point))
+		return remove_dead(job);
+	status = say_elsewhere(job, "");
+	if (!status)
+		status = commit(job);
+	if (!status)
+		status = unmount(job);
+	if (!status)
+		status = wait_daemon(job);
+	if (status)
+		return status;
+	wait_lock(job);
+	if (job->sync_error || (job->known && job->status.failed)) {
+		fc_cli_say("%s is unmounted, but its last changes were not committed (%s): what was written since the "
+			   "last sync may be "
+			   "lost; see the system's log",
+			   job->arg, strerror(job->sync_error ? job->sync_error : EIO));
+		return FC_EXIT_FAILED;
+	}
+	return FC_EXIT_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option options[] = { { NULL, 0, NULL, 0 } };
+	struct umount_job job = { .pidfd = -1 };
+	int status;
+
+	if (getopt_long(argc, argv, "", options, NULL) != -1)
+		return fc_cli_bad_option(argv);
+	if (argc - optind != 1)
+		return fc_cli_usage("umount", "umount needs one mount point");
+	job.arg = argv[optind];
+	status = umount_one(&job);
+	if (job.pidfd >= 0)
+		close(job.pidfd);
+	fc_mounts_free(&job.mounts);
+	free(job.point);
+	return status;
+}
+
+const struct fc_command fc_command_umount = {
+	.name = "umount",
+	.arguments = "MOUNTPOINT",
+	.summary = "commits, unmounts and waits for the daemon's end",
+	.help = "",
+	.run = run,
+};

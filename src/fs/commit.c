@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A commit: dirty pages, nodes, sync, root copy A, sync, root copy B. The root
+ * is durable from the second sync on; copy B is made so by the next commit's
+ * first sync, before the other slot is touched (format.h F3).
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "fs/state.h"
+
+#define LAST_PAGES 256u /* dirty pages that a commit writes while it holds the lock */
+
+int fc_session_start(struct fc_fs *fs)
+{
+	uint32_t session;
+	int r;
+
+	if (fs->forest.session)
+		return 0;
+	if (fs->read_only || fs->failed)
+		return fs->failed ? FC_EIO : FC_EROFS;
+	r = fc_sessions_start(fs->sessions, fs->io, &session);
+	if (r)
+		return r;
+	pthread_rwlock_wrlock(&fs->lock);
+	fs->sessions_used = session;
+	atomic_store(&fs->forest.node_nonce, 1);
+	atomic_store(&fs->forest.data_nonce, 1);
+	fs->journal.head = (struct fc_log_head){ .session = session, .seq = 1, .pos = fs->journal.head.pos };
+	fs->forest.session = session;
+	pthread_rwlock_unlock(&fs->lock);
+	return 0;
+}
+
+/* Exclusive lock; right after freezing. */
+static void make_root(struct fc_fs *fs, struct fc_root *root, bool clean)
+{
+	const struct fc_space *s = &fs->forest.space;
+
+	memset(root, 0, sizeof(*root));
+	root->generation = fs->forest.txg - 1;
+	root->flags = clean ? FC_ROOT_CLEAN : 0;
+	root->sessions = fs->sessions_used;
+	root->header_seq = fs->header_seq;
+	root->time = (uint64_t)fc_fs_now(fs).sec;
+	root->next_ino = fs->next_ino;
+	root->inodes = fs->inodes;
+	root->data_blocks = s->data_used;
+	root->node_blocks = s->node_used;
+	root->cap = s->cap;
+	root->chunks = fc_space_end(s);
+	root->shared = s->shared;
+}
+
+/* Pages and trees as they are now become the transaction to be written. */
+static int freeze(struct fc_fs *fs, struct fc_root *root, bool clean)
+{
+	int r = 0, tries;
+
+	for (tries = 0; !r && tries < 4 && fs->pages > LAST_PAGES; tries++)
+		r = fc_flush(fs, fs->pages);
+	if (r)
+		return r;
+	fc_journal_freeze_begin(fs);
+	pthread_mutex_lock(&fs->flush_lock);
+	pthread_rwlock_wrlock(&fs->lock);
+	r = fc_flush_locked(fs, false);
+	if (!r)
+		r = fc_forest_freeze(&fs->forest);
+	if (!r) {
+		make_root(fs, root, clean);
+		fc_journal_freeze(fs);
+		fs->dirty_root = false;
+	}
+	pthread_rwlock_unlock(&fs->lock);
+	pthread_mutex_unlock(&fs->flush_lock);
+	fc_journal_freeze_end(fs);
+	return r;
+}
+
+static int write_root(struct fc_fs *fs, struct fc_root *root, bool clean)
+{
+	unsigned slot = (fs->root_slot + 1) % FC_ROOT_SLOTS;
+	uint8_t raw[FC_BLOCK];
+	int r;
+
+	root->file_tree = fs->forest.frozen_files;
+	root->space_tree = fs->forest.frozen_spaces;
+	root->log = fc_journal_root_begin(fs);
+	r = fc_root_seal(root, fs->keys, fs->uuid, raw, fs->root_tag);
+	if (!r)
+		r = fc_io_write(fs->io, raw, FC_BLOCK, FC_ROOT_A + slot * FC_BLOCK);
+	if (!r)
+		r = fc_io_sync(fs->io);
+	if (!r) {
+		fs->root = *root;
+		fs->root_slot = slot;
+	}
+	fc_journal_root_end(fs, !r);
+	if (!r)
+		r = fc_io_write(fs->io, raw, FC_BLOCK, FC_ROOT_B + slot * FC_BLOCK);
+	if (!r && clean)
+		r = fc_io_sync(fs->io);
+	return r;
+}
+
+/* Reads that began before the last freeze may look at blocks that are about to be free. */
+static void wait_readers(struct fc_fs *fs)
+{
+	uint64_t running = fs->forest.txg;
+	unsigned i;
+
+	for (i = 0; i < FC_READER_SLOTS; i++)
+		while (i != running % FC_READER_SLOTS && i != (running - 1) % FC_READER_SLOTS &&
+		       atomic_load(&fs->readers[i]))
+			usleep(200);
+}
+
+static int commit(struct fc_fs *fs, bool clean)
+{
+	struct fc_root root;
+	int r = fc_session_start(fs);
+
+	if (!r)
+		r = freeze(fs, &root, clean);
+	if (r)
+		return r;
+	r = fc_forest_write(&fs->forest);
+	if (!r)
+		r = fc_io_sync(fs->io);
+	if (!r)
+		r = write_root(fs, &root, clean);
+	if (r) {
+		fc_fs_fail(fs, "a commit", r);
+		return FC_EIO;
+	}
+	wait_readers(fs);
+	pthread_rwlock_wrlock(&fs->lock);
+	fc_forest_finish(&fs->forest);
+	fc_node_cache_trim(&fs->forest.cache);
+	pthread_rwlock_unlock(&fs->lock);
+	if (fs->options.committed)
+		fs->options.committed(fs->options.arg, root.generation, fs->root_tag);
+	return 0;
+}
+
+int fc_commit(struct fc_fs *fs, bool clean)
+{
+	bool needed;
+	int r = 0;
+
+	if (fs->read_only)
+		return 0;
+	pthread_mutex_lock(&fs->commit_lock);
+	pthread_rwlock_rdlock(&fs->lock);
+	/* a root that says clean is due when this mount has written anything */
+	needed = fs->dirty_root || (clean && fs->forest.session && !(fs->root.flags & FC_ROOT_CLEAN));
+	pthread_rwlock_unlock(&fs->lock);
+	if (fs->failed)
+		r = FC_EIO;
+	else if (needed)
+		r = commit(fs, clean);
+	pthread_mutex_unlock(&fs->commit_lock);
+	return r;
+}
+
+int fc_fs_commit(struct fc_fs *fs)
+{
+	return fc_commit(fs, false);
+}
+
+void fc_settle(struct fc_fs *fs)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		bool waiting;
+
+		pthread_rwlock_wrlock(&fs->lock);
+		waiting = fc_space_waiting(&fs->forest) && !fs->read_only && !fs->failed;
+		fs->dirty_root |= waiting;
+		pthread_rwlock_unlock(&fs->lock);
+		if (!waiting || fc_commit(fs, false))
+			return;
+	}
+}

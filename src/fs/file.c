@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reading and writing content. */
+#include "fs/state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "fs/file.h"
+#include "fs/xattr.h"
+
+#define SEGMENTS 32u	    /* extents looked up in one hold of the lock */
+#define LOG_INLINE 8192u    /* writes up to this are journalled with their bytes */
+#define DIRECT_BYTES (128u << 10) /* aligned writes from this on are sealed at once */
+
+/* ---- reading ---------------------------------------------------------------- */
+
+struct segment {
+	struct fc_extent e; /* tags: in the batch */
+	uint64_t block;	    /* first file block wanted */
+	uint32_t blocks;
+};
+
+struct batch {
+	struct segment seg[SEGMENTS];
+	unsigned count;
+	uint8_t tags[SEGMENTS][FC_EXTENT_UNITS * FC_TAG_BYTES];
+};
+
+/* The caller's buffer, as file bytes [off, off + n). */
+struct window {
+	uint64_t off;
+	size_t n;
+	uint8_t *buf;
+};
+
+/* Copies the part of a whole block that lies in the window. */
+static void copy_block(const struct window *w, uint64_t block, const uint8_t *data)
+{
+	uint64_t start = block << FC_BLOCK_SHIFT, from = start > w->off ? start : w->off;
+	uint64_t end = start + FC_BLOCK < w->off + w->n ? start + FC_BLOCK : w->off + w->n;
+
+	if (from < end)
+		memcpy(w->buf + (from - w->off), data + (from - start), (size_t)(end - from));
+}
+
+/* Looks up blocks from *block on: what is dirty or a hole is copied at once,
+ * extents are collected. Shared lock. *block moves on to where the batch is full. */
+static int collect(struct fc_fs *fs, uint64_t ino, const struct window *w, uint64_t *block, uint64_t end, struct batch *b)
+{
+	struct fc_extent e = { 0 };
+	bool have = false, dirty = fc_data_pages(fs, ino) > 0;
+	struct fc_page *p;
+	int r;
+
+	for (b->count = 0; *block < end && b->count < SEGMENTS;) {
+		uint64_t stop = end, at;
+
+		p = dirty ? fc_page_find(fs, ino, *block) : NULL;
+		if (p) {
+			copy_block(w, (*block)++, p->data);
+			continue;
+		}
+		if (!have || e.file_block + e.units <= *block) {
+			r = fc_extent_at(fs, ino, *block, &e);
+			if (r && r != FC_ENOENT)
+				return r;
+			if (r)
+				e = (struct fc_extent){ .file_block = UINT64_MAX >> 1, .units = 1 };
+			have = true;
+		}
+		if (e.file_block > *block)
+			stop = e.file_block < end ? e.file_block : end;
+		else if (e.file_block + e.units < end)
+			stop = e.file_block + e.units;
+		for (at = *block + 1; dirty && at < stop && !fc_page_find(fs, ino, at);)
+			at++;
+		if (dirty && at < stop)
+			stop = at;
+		if (e.file_block <= *block && e.session) {
+			struct segment *s = &b->seg[b->count];
+
+			s->e = e;
+			memcpy(b->tags[b->count], e.tags, (size_t)e.units * FC_TAG_BYTES);
+			s->e.tags = b->tags[b->count++];
+			s->block = *block;
+			s->blocks = (uint32_t)(stop - *block);
+		} else { /* a hole: the window was zeroed */
+		}
+		*block = stop;
+	}
+	return 0;
+}
+
+/* Opens one segment into the window; blocks that stick out go through a bounce buffer. */
+static int read_segment(struct fc_fs *fs, const struct segment *s, const struct window *w)
+{
+	uint64_t block = s->block, end = s->block + s->blocks, start;
+	uint32_t first = (uint32_t)(s->block - s->e.file_block), n;
+	uint8_t bounce[FC_BLOCK];
+	int r = 0;
+
+	while (!r && block < end) {
+		start = block << FC_BLOCK_SHIFT;
+		n = (uint32_t)(end - block);
+		if (start < w->off || start + FC_BLOCK > w->off + w->n) {
+			n = 1;
+			r = fc_extent_read(fs, &s->e, first, 1, bounce);
+			if (!r)
+				copy_block(w, block, bounce);
+		} else {
+			if (start + ((uint64_t)n << FC_BLOCK_SHIFT) > w->off + w->n)
+				n = (uint32_t)((w->off + w->n - start) >> FC_BLOCK_SHIFT);
+			r = fc_extent_read(fs, &s->e, first, n, w->buf + (start - w->off));
+		}
+		block += n;
+		first += n;
+	}
+	return r;
+}
+
+static void report(struct fc_fs *fs, uint64_t ino, uint64_t block, int error)
+{
+	if (error == FC_EFORGED || error == FC_ECORRUPT || error == FC_EIO)
+		fc_fs_log(fs, 3, "inode %llu, offset %llu: %s", (unsigned long long)ino,
+			  (unsigned long long)(block << FC_BLOCK_SHIFT), fc_error_text(error));
+}
+
+static int read_inline(struct fc_fs *fs, const struct fc_inode *inode, const struct window *w)
+{
+	struct fc_item item;
+	int r = fc_tree_get(&fs->forest.files, fc_key(inode->ino, FC_KEY_INLINE, 0), &item);
+
+	if (r)
+		return r == FC_ENOENT ? FC_ECORRUPT : r;
+	if (item.bytes != inode->size)
+		return FC_ECORRUPT;
+	memcpy(w->buf, item.data + w->off, w->n);
+	return 0;
+}
+
+int fc_fs_read(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, void *buf, size_t *got)
+{
+	struct window w = { off, n, buf };
+	struct fc_inode inode;
+	struct batch b;
+	uint64_t block = off >> FC_BLOCK_SHIFT, end = 0;
+	bool first = true;
+	int r;
+
+	*got = 0;
+	do {
+		unsigned slot, i;
+
+		fc_fs_rdlock(fs);
+		r = fc_inode_get(fs, ino, &inode);
+		if (!r && !S_ISREG(inode.mode))
+			r = S_ISDIR(inode.mode) ? FC_EISDIR : FC_EINVAL;
+		if (!r && first) {
+			first = false;
+			w.n = off >= inode.size ? 0 : inode.size - off < n ? (size_t)(inode.size - off) : n;
+			end = (off + w.n + FC_BLOCK - 1) >> FC_BLOCK_SHIFT;
+			*got = w.n;
+			if (inode.flags & FC_INODE_INLINE) {
+				if (w.n)
+					r = read_inline(fs, &inode, &w);
+				fc_fs_rdunlock(fs);
+				return r;
+			}
+			memset(buf, 0, w.n);
+			if (!w.n)
+				end = block;
+		}
+		b.count = 0;
+		if (!r)
+			r = collect(fs, ino, &w, &block, end, &b);
+		slot = fc_fs_enter(fs);
+		fc_fs_rdunlock(fs);
+		for (i = 0; !r && i < b.count; i++) {
+			r = read_segment(fs, &b.seg[i], &w);
+			if (r)
+				report(fs, ino, b.seg[i].block, r);
+		}
+		fc_fs_leave(fs, slot);
+	} while (!r && block < end);
+	return r;
+}
+
+/* ---- inline content ------------------------------------------------------------ */
+
+static struct fc_key inline_key(uint64_t ino)
+{
+	return fc_key(ino, FC_KEY_INLINE, 0);
+}
+
+/* Moves inline content into a page, so that the file may grow. Exclusive lock. */
+int fc_data_outline(struct fc_fs *fs, struct fc_inode *inode)
+{
+	struct fc_item item;
+	struct fc_page *p;
+	int r;
+
+	if (!(inode->flags & FC_INODE_INLINE))
+		return 0;
+	r = fc_tree_load(&fs->forest.files, inline_key(inode->ino));
+	if (!r)
+		r = fc_tree_get(&fs->forest.files, inline_key(inode->ino), &item);
+	if (!r && item.bytes > FC_BLOCK)
+		r = FC_ECORRUPT;
+	if (r)
+		return r == FC_ENOENT ? FC_ECORRUPT : r;
+	p = fc_page_edit(fs, inode->ino, 0, true, &r);
+	if (!p)
+		return r;
+	memcpy(p->data, item.data, item.bytes);
+	(void)fc_tree_del(&fs->forest.files, inline_key(inode->ino));
+	inode->flags &= ~(uint64_t)FC_INODE_INLINE;
+	return fc_inode_put(fs, inode);
+}
+
+/* Small enough, and nothing of it is elsewhere. */
+static bool stays_inline(const struct fc_inode *inode, uint64_t end)
+{
+	return (inode->flags & FC_INODE_INLINE || (!inode->size && !inode->blocks)) && end <= FC_INLINE_MAX;
+}
+
+static int write_inline(struct fc_fs *fs, struct fc_inode *inode, uint64_t off, const struct fc_bytes *data)
+{
+	uint8_t content[FC_INLINE_MAX] = { 0 };
+	uint64_t size = off + data->n > inode->size ? off + data->n : inode->size;
+	struct fc_item item;
+	int r = fc_tree_load(&fs->forest.files, inline_key(inode->ino));
+
+	if (!r && inode->flags & FC_INODE_INLINE) {
+		r = fc_tree_get(&fs->forest.files, inline_key(inode->ino), &item);
+		if (!r && item.bytes > FC_INLINE_MAX)
+			r = FC_ECORRUPT;
+		if (!r)
+			memcpy(content, item.data, item.bytes);
+	}
+	if (r)
+		return r == FC_ENOENT ? FC_ECORRUPT : r;
+	memcpy(content + off, data->p, data->n);
+	inode->size = size;
+	inode->flags |= FC_INODE_INLINE;
+	return fc_tree_put(&fs->forest.files, inline_key(inode->ino), content, (size_t)size);
+}
+
+/* ---- writing -------------------------------------------------------------------- */
+
+/* A page to change, with the file's content in it unless `all` of it will be overwritten. */
+struct fc_page *fc_data_page(struct fc_fs *fs, const struct fc_inode *inode, uint64_t index, bool all, int *error)
+{
+	struct fc_page *p = fc_page_find(fs, inode->ino, index);
+	struct fc_extent e;
+	bool mapped = false;
+	int r;
+
+	if (!p && inode->blocks) {
+		r = fc_extent_at(fs, inode->ino, index, &e);
+		if (r && r != FC_ENOENT) {
+			*error = r;
+			return NULL;
+		}
+		mapped = !r && e.file_block <= index;
+	}
+	if (p || all || !mapped || !e.session)
+		return fc_page_edit(fs, inode->ino, index, !mapped, error);
+	{
+		uint8_t content[FC_BLOCK];
+
+		r = fc_map_read_block(fs, inode->ino, index, content);
+		if (r) {
+			report(fs, inode->ino, index, r);
+			*error = r;
+			return NULL;
+		}
+		p = fc_page_edit(fs, inode->ino, index, false, error);
+		if (p)
+			memcpy(p->data, content, FC_BLOCK);
+	}
+	return p;
+}
+
+/* Makes the pages of the window, promised and loaded. On an error those that
+ * were not there before are dropped again: nothing has changed. */
+static int make_pages(struct fc_fs *fs, const struct fc_inode *inode, const struct window *w, uint64_t first, uint64_t end)
+{
+	bool *made = calloc(end - first, sizeof(*made));
+	uint64_t i;
+	int r = made ? 0 : FC_ENOMEM;
+
+	for (i = first; !r && i < end; i++) {
+		uint64_t start = i << FC_BLOCK_SHIFT;
+		bool all = start >= w->off && start + FC_BLOCK <= w->off + w->n;
+
+		made[i - first] = !fc_page_find(fs, inode->ino, i);
+		if (!fc_data_page(fs, inode, i, all, &r))
+			made[i - first] = false;
+	}
+	for (i = first; r && made && i < end; i++)
+		if (made[i - first])
+			fc_page_drop(fs, inode->ino, i, i + 1);
+	free(made);
+	return r;
+}
+
+static int write_pages(struct fc_fs *fs, const struct fc_inode *inode, const struct window *w, bool logged)
+{
+	uint64_t first = w->off >> FC_BLOCK_SHIFT, end = (w->off + w->n + FC_BLOCK - 1) >> FC_BLOCK_SHIFT, i;
+	int r = make_pages(fs, inode, w, first, end);
+
+	for (i = first; !r && i < end; i++) {
+		struct fc_page *p = fc_page_find(fs, inode->ino, i);
+		uint64_t start = i << FC_BLOCK_SHIFT, from = start > w->off ? start : w->off;
+		uint64_t to = start + FC_BLOCK < w->off + w->n ? start + FC_BLOCK : w->off + w->n;
+
+		memcpy(p->data + (from - start), w->buf + (from - w->off), (size_t)(to - from));
+		if (!logged)
+			fc_page_logged(fs, p, false);
+	}
+	return r;
+}
+
+static void written(struct fc_fs *fs, struct fc_inode *inode, const struct fc_op *op)
+{
+	if (op->off + op->bytes > inode->size)
+		inode->size = op->off + op->bytes;
+	if (!(op->flags & FC_WRITE_CACHED))
+		inode->mtime = inode->ctime = op->time;
+	if (op->flags & FC_WRITE_KILLPRIV)
+		fc_kill_priv(fs, inode);
+}
+
+static int check_write(struct fc_fs *fs, const struct fc_op *op, struct fc_inode *inode)
+{
+	int r = fc_tree_load(&fs->forest.files, fc_key(op->ino, FC_KEY_INODE, 0));
+
+	if (!r)
+		r = fc_inode_get(fs, op->ino, inode);
+	if (r)
+		return r;
+	if (!S_ISREG(inode->mode))
+		return S_ISDIR(inode->mode) ? FC_EISDIR : FC_EINVAL;
+	if (op->off > FC_FILE_MAX || op->bytes > FC_FILE_MAX - op->off)
+		return FC_EFBIG;
+	return op->flags & FC_WRITE_KILLPRIV ? fc_kill_priv_load(fs, inode) : 0;
+}
+
+/* data: the bytes, also when the operation that is journalled has none. */
+static int write_op(struct fc_fs *fs, const struct fc_op *op, const struct fc_bytes *data)
+{
+	struct fc_inode inode;
+	struct window w = { op->off, (size_t)op->bytes, (uint8_t *)(uintptr_t)data->p };
+	int r = check_write(fs, op, &inode);
+
+	if (r)
+		return r;
+	if (data->n && stays_inline(&inode, op->off + op->bytes)) {
+		r = write_inline(fs, &inode, op->off, data);
+	} else {
+		r = fc_data_outline(fs, &inode);
+		if (!r && data->n)
+			r = write_pages(fs, &inode, &w, op->data.n);
+	}
+	if (r)
+		return r;
+	written(fs, &inode, op);
+	return fc_inode_put(fs, &inode);
+}
+
+int fc_apply_write(struct fc_fs *fs, const struct fc_op *op)
+{
+	if (op->data.n && op->data.n != op->bytes)
+		return FC_ECORRUPT;
+	return write_op(fs, op, &op->data);
+}
+
+static int write_cached(struct fc_fs *fs, struct fc_op *op, const struct fc_bytes *data)
+{
+	int r;
+
+	if (data->n <= LOG_INLINE)
+		op->data = *data;
+	r = fc_fs_begin(fs, 8 + (unsigned)(data->n / FC_BLOCK / 32), false);
+	if (r)
+		return r;
+	op->time = fc_fs_now(fs);
+	r = write_op(fs, op, data);
+	if (!r)
+		fc_fs_record(fs, op);
+	fc_fs_end(fs);
+	return r;
+}
+
+/* ---- large writes: sealed before the lock is taken -------------------------------- */
+
+struct piece {
+	struct fc_range range;
+	uint64_t nonce;
+	uint8_t tags[FC_EXTENT_UNITS * FC_TAG_BYTES];
+};
+
+static void cancel_pieces(struct fc_fs *fs, const struct piece *piece, size_t from, size_t count)
+{
+	for (; from < count; from++)
+		fc_space_cancel(&fs->forest, &piece[from].range);
+}
+
+static int seal_pieces(struct fc_fs *fs, const uint8_t *data, struct piece *piece, size_t count)
+{
+	uint8_t *buf = malloc((size_t)FC_EXTENT_UNITS * FC_UNIT);
+	const uint8_t *page[FC_EXTENT_UNITS];
+	uint32_t k;
+	size_t i;
+	int r = buf ? 0 : FC_ENOMEM;
+
+	for (i = 0; !r && i < count; i++) {
+		for (k = 0; k < piece[i].range.count; k++, data += FC_UNIT)
+			page[k] = data;
+		r = fc_extent_write(fs, piece[i].range.start, piece[i].range.count, piece[i].nonce, page, buf,
+				    piece[i].tags);
+	}
+	if (!r)
+		fc_io_push(fs->io, piece[0].range.start * FC_BLOCK,
+			   (piece[count - 1].range.start + piece[count - 1].range.count - piece[0].range.start) * FC_BLOCK);
+	free(buf);
+	return r;
+}
+
+/* Blocks for `blocks` pages, in at most max pieces. Exclusive lock. */
+static int alloc_pieces(struct fc_fs *fs, uint64_t blocks, struct piece *piece, size_t max, size_t *count)
+{
+	int r = 0;
+
+	for (*count = 0; blocks && !r; (*count)++) {
+		if (*count == max) {
+			r = FC_EAGAIN;
+			break;
+		}
+		r = fc_space_alloc_data(&fs->forest, blocks < FC_EXTENT_UNITS ? (uint32_t)blocks : FC_EXTENT_UNITS, false,
+					&piece[*count].range);
+		if (r)
+			break;
+		piece[*count].nonce = atomic_fetch_add(&fs->forest.data_nonce, piece[*count].range.count);
+		blocks -= piece[*count].range.count;
+	}
+	if (r)
+		cancel_pieces(fs, piece, 0, *count);
+	return r;
+}
+
+static void map_pieces(struct fc_fs *fs, const struct fc_op *op, const struct piece *piece, size_t count)
+{
+	uint8_t raw[FC_ITEM_MAX];
+	uint64_t block = op->off >> FC_BLOCK_SHIFT;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		struct fc_extent e = { block, piece[i].range.start, piece[i].range.count, fs->forest.session,
+				       piece[i].nonce, piece[i].tags };
+		struct fc_op map = { .kind = FC_OP_MAP, .ino = op->ino, .off = block };
+
+		map.data = (struct fc_bytes){ raw, fc_extent_encode(&e, raw) };
+		if (fc_apply_map(fs, &map)) /* cannot happen: loaded */
+			fc_space_cancel(&fs->forest, &piece[i].range);
+		else
+			fc_fs_record(fs, &map);
+		block += piece[i].range.count;
+	}
+}
+
+/* data: whole blocks; tail: what follows them. FC_EAGAIN: not possible this way
+ * now, use pages. */
+static int write_direct(struct fc_fs *fs, struct fc_op *op, const struct fc_bytes *data, const struct fc_bytes *tail)
+{
+	size_t max = data->n / (16 * FC_BLOCK) + 1, count;
+	struct piece *piece;
+	struct fc_inode inode;
+	uint64_t first = op->off >> FC_BLOCK_SHIFT;
+	struct fc_op rest = *op;
+	int r;
+
+	piece = malloc(max * sizeof(*piece));
+	if (!piece)
+		return FC_EAGAIN;
+	r = fc_fs_begin(fs, 24, false);
+	if (r)
+		goto out;
+	r = fs->forest.session ? alloc_pieces(fs, data->n / FC_BLOCK, piece, max, &count) : FC_EAGAIN;
+	fc_fs_end(fs);
+	if (r)
+		goto out;
+	r = seal_pieces(fs, data->p, piece, count);
+	if (!r)
+		r = fc_fs_begin(fs, 24, false);
+	if (r) {
+		pthread_rwlock_wrlock(&fs->lock);
+		cancel_pieces(fs, piece, 0, count);
+		pthread_rwlock_unlock(&fs->lock);
+		goto out;
+	}
+	op->time = fc_fs_now(fs);
+	r = check_write(fs, op, &inode);
+	if (!r)
+		r = fc_map_load(fs, op->ino, first, first + data->n / FC_BLOCK);
+	if (!r && tail->n) { /* first, because it may fail */
+		rest.time = op->time;
+		rest.off += data->n;
+		rest.bytes = tail->n;
+		rest.data = *tail;
+		r = write_op(fs, &rest, tail);
+		if (!r)
+			fc_fs_record(fs, &rest);
+	}
+	if (!r)
+		r = fc_apply_write(fs, op);
+	if (r) {
+		cancel_pieces(fs, piece, 0, count);
+	} else {
+		fc_fs_record(fs, op);
+		map_pieces(fs, op, piece, count);
+	}
+	fc_fs_end(fs);
+out:
+	free(piece);
+	return r;
+}
+
+int fc_fs_write(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, const void *buf, unsigned flags)
+{
+	struct fc_bytes data = { buf, n };
+	struct fc_op op = { .kind = FC_OP_WRITE, .ino = ino, .off = off, .bytes = n, .flags = flags };
+	size_t whole = n & ~(size_t)(FC_BLOCK - 1);
+	struct fc_bytes tail = { (const uint8_t *)buf + whole, n - whole };
+	int r;
+
+	if (!n)
+		return 0;
+	if (off > FC_FILE_MAX || n > FC_FILE_MAX - off)
+		return FC_EFBIG;
+	fc_flush_throttle(fs);
+	if (off % FC_BLOCK || whole < DIRECT_BYTES)
+		return write_cached(fs, &op, &data);
+	op.bytes = data.n = whole;
+	r = write_direct(fs, &op, &data, &tail);
+	if (r != FC_EAGAIN)
+		return r;
+	op.bytes = data.n = n;
+	return write_cached(fs, &op, &data);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What file.c, alloc.c and copy.c share. Exclusive lock. */
+#ifndef FC_FS_FILE_H
+#define FC_FS_FILE_H
+
+#include "fs/state.h"
+
+/* Moves inline content into a page and puts the inode; nothing to do for other files. */
+int fc_data_outline(struct fc_fs *fs, struct fc_inode *inode);
+/* A page to change, with the file's content in it unless `all` of it will be
+ * overwritten. NULL with *error. */
+struct fc_page *fc_data_page(struct fc_fs *fs, const struct fc_inode *inode, uint64_t index, bool all, int *error);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The lock, the budget of dirty nodes, and what every operation asks for. */
+#include "fs/state.h"
+
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define NODES_KEPT 64u	    /* free nodes that only operations that free space may use */
+#define NODES_LAST 24u	    /* and those that nothing but a commit may use */
+#define DIRTY_NODES_MAX 4096u /* beyond, operations wait for a commit */
+#define DIRTY_NODES_KICK 1024u
+
+void fc_fs_log(struct fc_fs *fs, int priority, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	if (!fs->options.log)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fs->options.log(fs->options.arg, priority, text);
+}
+
+void fc_fs_fail(struct fc_fs *fs, const char *what, int error)
+{
+	if (!atomic_exchange(&fs->failed, true))
+		fc_fs_log(fs, 2, "%s failed (%s): read-only until it is mounted anew", what, fc_error_text(error));
+	pthread_mutex_lock(&fs->work_lock);
+	pthread_cond_broadcast(&fs->room);
+	pthread_mutex_unlock(&fs->work_lock);
+	pthread_mutex_lock(&fs->journal.lock);
+	pthread_cond_broadcast(&fs->journal.done);
+	pthread_mutex_unlock(&fs->journal.lock);
+}
+
+void fc_fs_rdlock(struct fc_fs *fs)
+{
+	pthread_rwlock_rdlock(&fs->lock);
+}
+
+void fc_fs_rdunlock(struct fc_fs *fs)
+{
+	pthread_rwlock_unlock(&fs->lock);
+}
+
+/* Nodes that flushing the dirty pages may dirty: each page may lie in another
+ * leaf, but there are only so many, and new extents need new leaves. */
+static uint64_t pages_need(const struct fc_fs *fs)
+{
+	uint64_t leaves = fs->forest.space.node_used / FC_NODE_BLOCKS;
+
+	return (fs->pages < leaves ? fs->pages : leaves) + fs->pages / 100 + (fs->pages ? 4 : 0);
+}
+
+/* Exclusive lock. Would `nodes` more dirty nodes still find room in a commit? */
+static bool has_room(struct fc_fs *fs, uint64_t nodes, bool frees)
+{
+	struct fc_forest *f = &fs->forest;
+	uint64_t need = f->dirty + nodes + pages_need(fs) + fc_space_tree_need(f), kept = frees ? NODES_LAST : NODES_KEPT;
+
+	if (f->space.node_free >= (need + kept) * FC_NODE_BLOCKS)
+		return true;
+	return fc_space_grow_nodes(f, need + kept + NODES_KEPT) == 0;
+}
+
+static int writable(struct fc_fs *fs)
+{
+	if (fs->read_only)
+		return FC_EROFS;
+	return fs->failed ? FC_EIO : 0;
+}
+
+static int start_session(struct fc_fs *fs)
+{
+	int r;
+
+	pthread_mutex_lock(&fs->commit_lock);
+	r = fc_session_start(fs);
+	pthread_mutex_unlock(&fs->commit_lock);
+	return r;
+}
+
+int fc_fs_begin(struct fc_fs *fs, unsigned nodes, bool frees)
+{
+	int tries, r;
+
+	for (tries = 0; tries < 5; tries++) {
+		bool full;
+
+		r = writable(fs);
+		if (!r && !fs->forest.session)
+			r = start_session(fs);
+		if (r)
+			return r;
+		pthread_rwlock_wrlock(&fs->lock);
+		full = fs->forest.dirty > DIRTY_NODES_MAX;
+		r = fc_node_cache_reserve(&fs->forest.cache, FC_TREE_SPARES + nodes);
+		if (!r && !full && has_room(fs, nodes, frees)) {
+			fs->freeing = frees;
+			return 0;
+		}
+		pthread_rwlock_unlock(&fs->lock);
+		if (r)
+			return r;
+		/* what earlier commits freed comes back with the next two */
+		pthread_rwlock_wrlock(&fs->lock);
+		fs->dirty_root = true;
+		pthread_rwlock_unlock(&fs->lock);
+		r = fc_commit(fs, false);
+		if (r)
+			return r;
+	}
+	return FC_ENOSPC;
+}
+
+void fc_fs_end(struct fc_fs *fs)
+{
+	bool kick = fs->forest.dirty > DIRTY_NODES_KICK, flush = fs->pages > fs->dirty_limit / 8;
+
+	fs->freeing = false;
+	pthread_rwlock_unlock(&fs->lock);
+	if ((kick || flush) && fs->threads)
+		fc_threads_kick(fs, flush, kick);
+}
+
+void fc_fs_record(struct fc_fs *fs, const struct fc_op *op)
+{
+	bool first = !fs->dirty_root;
+
+	fs->dirty_root = true;
+	fc_journal_record(fs, op);
+	if (first && fs->threads)
+		fc_threads_kick(fs, false, false);
+}
+
+struct fc_tree *fc_fs_tree(struct fc_fs *fs)
+{
+	return &fs->forest.files;
+}
+
+struct fc_time fc_fs_now(struct fc_fs *fs)
+{
+	struct timespec ts;
+
+	if (fs->options.now)
+		return fs->options.now(fs->options.arg);
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (struct fc_time){ .sec = ts.tv_sec, .nsec = (uint32_t)ts.tv_nsec };
+}
+
+uint64_t fc_fs_new_ino(struct fc_fs *fs)
+{
+	return fs->next_ino++;
+}
+
+void fc_fs_took_ino(struct fc_fs *fs, uint64_t ino)
+{
+	if (fs->next_ino <= ino)
+		fs->next_ino = ino + 1;
+}
+
+void fc_fs_count_inodes(struct fc_fs *fs, int64_t change)
+{
+	fs->inodes += (uint64_t)change;
+}
+
+uint64_t fc_fs_name_hash(struct fc_fs *fs, const char *name, size_t n)
+{
+	uint64_t hash;
+
+	crypto_shorthash((unsigned char *)&hash, (const unsigned char *)name, n, fs->keys->names);
+	return hash;
+}
+
+unsigned fc_fs_enter(struct fc_fs *fs)
+{
+	unsigned slot = (unsigned)(fs->forest.txg % FC_READER_SLOTS);
+
+	atomic_fetch_add(&fs->readers[slot], 1);
+	return slot;
+}
+
+void fc_fs_leave(struct fc_fs *fs, unsigned slot)
+{
+	atomic_fetch_sub(&fs->readers[slot], 1);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)
+{
+	const struct fc_space *s = &fs->forest.space;
+	uint64_t host, kept = (uint64_t)FC_CHUNK_BYTES;
+	int r;
+
+	memset(st, 0, sizeof(*st));
+	r = fc_io_host_free(fs->io, &host);
+	if (!r)
+		r = fc_io_allocated(fs->io, &st->bytes_allocated);
+	if (r)
+		return r;
+	fc_fs_rdlock(fs);
+	st->bytes_limit = s->cap;
+	st->bytes_used = (s->data_used + s->node_used) * FC_BLOCK;
+	/* space is taken from the host a chunk at a time: the last part of one cannot be had */
+	st->bytes_free = (host > kept ? host - kept : 0) + (s->solid_free - least(s->solid_free, s->reserved)) * FC_BLOCK;
+	if (s->cap)
+		st->bytes_free = least(st->bytes_free, s->cap - least(s->cap, st->bytes_used + s->reserved * FC_BLOCK));
+	st->bytes_total = st->bytes_used + s->reserved * FC_BLOCK + st->bytes_free;
+	st->inodes = fs->inodes;
+	st->generation = fs->root.generation;
+	st->read_only = fs->read_only || fs->failed;
+	st->failed = fs->failed;
+	fc_fs_rdunlock(fs);
+	st->format = fs->version;
+	st->cipher = fs->cipher;
+	memcpy(st->uuid, fs->uuid, FC_UUID_BYTES);
+	return 0;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opening, closing, and making a container. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "fs/dir.h"
+#include "fs/state.h"
+
+#define CACHE_DEFAULT (64u << 20)
+#define DIRTY_DEFAULT (64u << 20)
+
+/* ---- memory --------------------------------------------------------------------- */
+
+static struct fc_fs *new_fs(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options)
+{
+	struct fc_fs *fs = calloc(1, sizeof(*fs));
+	pthread_condattr_t attr;
+
+	if (!fs)
+		return NULL;
+	fs->io = io;
+	fs->options = *options;
+	if (!fs->options.commit_seconds)
+		fs->options.commit_seconds = 5;
+	if (!fs->options.cache_bytes)
+		fs->options.cache_bytes = CACHE_DEFAULT;
+	if (!fs->options.dirty_bytes)
+		fs->options.dirty_bytes = DIRTY_DEFAULT;
+	fs->dirty_limit = fs->options.dirty_bytes / FC_BLOCK;
+	fs->read_only = options->read_only;
+	fs->oldest.prev = fs->oldest.next = &fs->oldest;
+	fs->next_ino = FC_INO_FIRST;
+	pthread_mutex_init(&fs->commit_lock, NULL);
+	pthread_mutex_init(&fs->flush_lock, NULL);
+	pthread_rwlock_init(&fs->lock, NULL);
+	pthread_mutex_init(&fs->vnode_lock, NULL);
+	pthread_mutex_init(&fs->work_lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&fs->work, &attr);
+	pthread_cond_init(&fs->room, &attr);
+	pthread_condattr_destroy(&attr);
+	fc_journal_init(fs);
+	fs->forest.io = io;
+	fs->forest.files = (struct fc_tree){ .forest = &fs->forest, .kind = FC_TREE_FILE };
+	fs->forest.spaces = (struct fc_tree){ .forest = &fs->forest, .kind = FC_TREE_SPACE };
+	fs->keys = fc_keys_new(master);
+	if (!fs->keys || fc_node_cache_init(&fs->forest.cache, fs->options.cache_bytes)) {
+		fs->io = NULL;
+		fc_fs_abandon(fs);
+		return NULL;
+	}
+	return fs;
+}
+
+void fc_fs_abandon(struct fc_fs *fs)
+{
+	fc_threads_stop(fs);
+	fc_page_fini(fs);
+	fc_vnode_fini(fs);
+	fc_journal_fini(fs);
+	if (fs->forest.cache.bucket)
+		fc_forest_fini(&fs->forest);
+	fc_sessions_free(fs->sessions);
+	fc_keys_free(fs->keys);
+	fc_io_close(fs->io);
+	pthread_cond_destroy(&fs->work);
+	pthread_cond_destroy(&fs->room);
+	pthread_mutex_destroy(&fs->commit_lock);
+	pthread_mutex_destroy(&fs->flush_lock);
+	pthread_rwlock_destroy(&fs->lock);
+	pthread_mutex_destroy(&fs->vnode_lock);
+	pthread_mutex_destroy(&fs->work_lock);
+	free(fs);
+}
+
+int fc_fs_close(struct fc_fs *fs)
+{
+	int r;
+
+	fc_threads_stop(fs);
+	r = fs->read_only ? 0 : fc_commit(fs, true);
+	fc_fs_abandon(fs);
+	return r;
+}
+
+/* ---- finding the state to start from ----------------------------------------------- */
+
+static void set_place(struct fc_fs *fs, const struct fc_header *h)
+{
+	memcpy(fs->uuid, h->uuid, FC_UUID_BYTES);
+	fs->cipher = h->cipher;
+	fs->version = h->version;
+	fs->log = (struct fc_log_place){ .io = fs->io, .offset = h->log_offset, .bytes = h->log_bytes };
+}
+
+/* The newest header copy that the key verifies. */
+static int find_header(struct fc_io *io, const struct fc_keys *keys, struct fc_header *out)
+{
+	struct fc_headers *h = malloc(sizeof(*h));
+	int r, i, best = -1;
+
+	if (!h)
+		return FC_ENOMEM;
+	r = fc_headers_load(io, h);
+	for (i = 0; !r && i < 2; i++)
+		if (!h->status[i] && !fc_header_verify(h->raw[i], keys->header) &&
+		    (best < 0 || h->copy[i].sequence > h->copy[best].sequence))
+			best = i;
+	if (!r && best < 0)
+		r = FC_EFORGED;
+	if (!r)
+		*out = h->copy[best];
+	free(h);
+	return r;
+}
+
+/* Which root to start from; FC_EOLDER when something newer was seen or is lost. */
+static int find_root(struct fc_fs *fs)
+{
+	const struct fc_fs_options *o = &fs->options;
+	struct fc_roots roots;
+	int r = fc_roots_load(fs->io, fs->keys, fs->uuid, &roots);
+	uint64_t seen = o->seen_generation;
+
+	if (r)
+		return r;
+	fs->root_slot = (unsigned)roots.newest;
+	fs->root = roots.root[roots.newest];
+	memcpy(fs->root_tag, roots.tag[roots.newest], FC_TAG_BYTES);
+	if (fs->root.generation == seen && memcmp(fs->root_tag, o->seen_tag, FC_TAG_BYTES))
+		roots.doubtful = true; /* another history with the same number */
+	if (!o->accept_older && (roots.doubtful || fs->root.generation < seen))
+		return FC_EOLDER;
+	return 0;
+}
+
+static int load_state(struct fc_fs *fs, const struct fc_header *h)
+{
+	const struct fc_root *root = &fs->root;
+	struct fc_forest *f = &fs->forest;
+	int r;
+
+	if (h->sequence < root->header_seq)
+		return FC_EOLDER; /* an old header was put back */
+	fs->header_seq = root->header_seq;
+	r = fc_sessions_load(fs->io, fs->keys, fs->cipher, fs->uuid, root->sessions, &fs->sessions);
+	if (r)
+		return r;
+	fs->log.sessions = f->sessions = fs->sessions;
+	fs->sessions_used = root->sessions;
+	fs->next_ino = root->next_ino;
+	fs->inodes = root->inodes;
+	f->files.root = root->file_tree;
+	f->spaces.root = root->space_tree;
+	f->txg = root->generation + 1;
+	f->space.cap = root->cap;
+	f->space.shared = root->shared;
+	if (root->log.pos % FC_BLOCK || root->log.pos >= fs->log.bytes)
+		return FC_ECORRUPT;
+	fs->journal.head = root->log;
+	r = fc_space_load(f, h->data_offset / FC_CHUNK_BYTES, root->chunks, root->node_blocks, root->data_blocks);
+	return r ? r : fc_replay(fs);
+}
+
+/* What was freed before the newest root, but for the transaction that it ends. */
+static void release_old(struct fc_fs *fs)
+{
+	struct fc_forest *f = &fs->forest;
+	uint64_t newest = fs->root.generation;
+
+	fc_space_release(f, newest - 1);
+	if (fs->options.seen_generation <= newest)
+		return;
+	/* going on from an older state: past the generation seen, so that no two
+	 * histories share a number. The root before this one is given up. */
+	fc_space_release(f, newest);
+	f->txg = fs->options.seen_generation + 1;
+}
+
+static int start(struct fc_fs *fs)
+{
+	int r;
+
+	if (fs->read_only)
+		return 0;
+	release_old(fs);
+	fs->forest.space.ahead = 1;
+	if (fs->dirty_root)
+		r = fc_commit(fs, false);
+	else
+		r = 0;
+	if (!r && fc_has_orphans(fs))
+		r = fc_background_reclaim(fs);
+	if (!r && !fs->options.no_threads)
+		r = fc_threads_start(fs);
+	return r;
+}
+
+int fc_fs_open(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options, struct fc_fs **out)
+{
+	struct fc_fs *fs = new_fs(io, master, options);
+	struct fc_header *h = malloc(sizeof(*h));
+	int r = fs && h ? 0 : FC_ENOMEM;
+
+	if (!r)
+		r = find_header(io, fs->keys, h);
+	if (!r) {
+		set_place(fs, h);
+		r = find_root(fs);
+	}
+	if (!r)
+		r = load_state(fs, h);
+	if (!r)
+		r = start(fs);
+	free(h);
+	if (!r) {
+		*out = fs;
+		return 0;
+	}
+	if (fs)
+		fc_fs_abandon(fs);
+	else
+		fc_io_close(io);
+	return r;
+}
+
+int fc_fs_probe(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], struct fc_fs_found *found)
+{
+	struct fc_keys *keys = fc_keys_new(master);
+	struct fc_header *h = malloc(sizeof(*h));
+	struct fc_roots *roots = malloc(sizeof(*roots));
+	int r = keys && h && roots ? 0 : FC_ENOMEM;
+
+	memset(found, 0, sizeof(*found));
+	if (!r)
+		r = find_header(io, keys, h);
+	if (!r) {
+		memcpy(found->uuid, h->uuid, FC_UUID_BYTES);
+		r = fc_roots_load(io, keys, h->uuid, roots);
+	}
+	if (!r) {
+		found->generation = roots->root[roots->newest].generation;
+		found->time = roots->root[roots->newest].time;
+		found->newest_lost = roots->doubtful;
+	}
+	free(roots);
+	free(h);
+	fc_keys_free(keys);
+	return r;
+}
+
+/* ---- making one ------------------------------------------------------------------------ */
+
+/* Written in full: an overwrite and a sync is cheap later. */
+static int write_log_area(struct fc_io *io, const struct fc_header *h)
+{
+	const size_t step = 256u << 10;
+	uint8_t *zeros = calloc(1, step);
+	uint64_t at;
+	int r = zeros ? 0 : FC_ENOMEM;
+
+	for (at = 0; !r && at < h->log_bytes; at += step)
+		r = fc_io_write(io, zeros, h->log_bytes - at < step ? (size_t)(h->log_bytes - at) : step, h->log_offset + at);
+	free(zeros);
+	return r;
+}
+
+static void make_root_inode(struct fc_fs *fs, uint32_t uid, uint32_t gid, struct fc_time now)
+{
+	struct fc_inode root = { .ino = FC_INO_ROOT,
+				 .mode = S_IFDIR | 0755,
+				 .nlink = 2,
+				 .uid = uid,
+				 .gid = gid,
+				 .atime = now,
+				 .mtime = now,
+				 .ctime = now,
+				 .btime = now,
+				 .next_seq = FC_DIR_FIRST_SEQ,
+				 .parent = FC_INO_ROOT };
+
+	(void)fc_inode_put(fs, &root);
+	fs->inodes = 1;
+}
+
+/* Two commits: from then on every copy of every root slot holds a root. */
+static int first_commits(struct fc_fs *fs, const struct fc_header *h, uint64_t cap, uint32_t uid, uint32_t gid,
+			 struct fc_time now)
+{
+	struct fc_forest *f = &fs->forest;
+	int r = fc_sessions_load(fs->io, fs->keys, fs->cipher, fs->uuid, 0, &fs->sessions);
+
+	if (r)
+		return r;
+	fs->log.sessions = f->sessions = fs->sessions;
+	fs->header_seq = h->sequence;
+	f->txg = 1;
+	f->space.first_chunk = h->data_offset / FC_CHUNK_BYTES;
+	f->space.cap = cap;
+	f->space.ahead = 1;
+	fs->root_slot = 1;
+	r = fc_node_cache_reserve(&f->cache, FC_TREE_SPARES);
+	if (!r)
+		r = fc_space_grow_nodes(f, 128);
+	if (r)
+		return r;
+	fc_tree_make(&f->files);
+	fc_tree_make(&f->spaces);
+	make_root_inode(fs, uid, gid, now);
+	fs->dirty_root = true;
+	r = fc_commit(fs, false);
+	fs->dirty_root = true;
+	return r ? r : fc_commit(fs, true);
+}
+
+int fc_fs_format(struct fc_io *io, struct fc_header *header, const uint8_t master[FC_KEY_BYTES], uint64_t cap,
+		 uint32_t uid, uint32_t gid, struct fc_time now)
+{
+	struct fc_fs_options options = { .no_threads = true, .cache_bytes = 1u << 20 };
+	struct fc_fs *fs = new_fs(io, master, &options);
+	int r;
+
+	if (!fs)
+		return FC_ENOMEM;
+	header->version = FC_FORMAT_VERSION;
+	header->sequence = 1;
+	header->key_epoch = header->key_epoch ? header->key_epoch : 1;
+	header->log_offset = FC_LOG_OFFSET;
+	header->data_offset =
+		(FC_LOG_OFFSET + header->log_bytes + FC_CHUNK_BYTES - 1) / FC_CHUNK_BYTES * FC_CHUNK_BYTES;
+	set_place(fs, header);
+	r = write_log_area(io, header);
+	if (!r)
+		r = first_commits(fs, header, cap, uid, gid, now);
+	/* last: what was interrupted before is not a container */
+	if (!r)
+		r = fc_header_store(io, header, fs->keys->header);
+	fs->io = NULL; /* stays the caller's */
+	fc_fs_abandon(fs);
+	return r;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file system in memory. Locks, in the order in which they are taken:
+ *
+ *   commit_lock   one commit at a time
+ *   flush_lock    one flush of dirty pages at a time
+ *   lock          the trees, the space map, dirty pages, inodes: shared to look,
+ *                 exclusive to change
+ *   journal.lock  the operations not yet in the log, and the log's head
+ *   vnode_lock    reference counts
+ *   work_lock     what the background threads wait for
+ *
+ * I/O on the container happens outside `lock`, but for tree nodes that are not
+ * in memory and for the last pages before a commit.
+ */
+#ifndef FC_FS_STATE_H
+#define FC_FS_STATE_H
+
+#include <pthread.h>
+
+#include "cipher/log.h"
+#include "fs/fs_internal.h"
+#include "fs/map.h"
+#include "store/header.h"
+#include "tree/forest.h"
+
+#define FC_READER_SLOTS 8 /* by txg: more than transactions that can have readers */
+
+/* A page of a file that is newer than the tree. lock. */
+struct fc_page {
+	uint64_t ino, index; /* file block */
+	struct fc_vnode *vnode;
+	uint8_t *data;	     /* FC_BLOCK bytes; zero beyond the end of the file */
+	struct fc_page *hash_next;
+	struct fc_page *vprev, *vnext; /* pages of the vnode, no order */
+	struct fc_page *prev, *next;   /* all pages, oldest first */
+	bool unlogged; /* the journal does not have its content: it must get a MAP before the next log record */
+	bool fresh;    /* the file has no block there yet */
+	bool busy;     /* being sealed: data must not change; a newer version replaces it */
+	bool stale;    /* busy, and replaced or dropped: the flush throws it away */
+};
+
+/* An inode that the kernel knows, or that has dirty pages. */
+struct fc_vnode {
+	uint64_t ino;
+	uint64_t refs;		/* vnode_lock */
+	struct fc_vnode *hash_next; /* vnode_lock to change, lock too */
+	struct fc_page *pages;	/* lock */
+	size_t npages, fresh;	/* lock */
+};
+
+struct fc_journal {
+	pthread_mutex_t lock;
+	pthread_cond_t done;  /* a log write or commit has ended */
+	uint8_t *pre;	      /* operations of the frozen transaction that are not in the log */
+	size_t pre_bytes;
+	uint8_t *buf;	      /* operations of the running one, likewise */
+	size_t bytes, room;
+	bool pre_lost, lost;  /* pre, buf are incomplete: only a commit makes these operations durable */
+	uint64_t recorded;    /* operations so far */
+	uint64_t pre_end;     /* `recorded` when the frozen transaction ended */
+	uint64_t durable;     /* of these, how many a crash cannot take away */
+	bool ready;	      /* the durable root's log chain is of this session */
+	bool busy;	      /* someone writes to the log, or the root is being written */
+	struct fc_log_head head;   /* where the next record goes */
+	struct fc_log_head freeze; /* where the frozen transaction's root lets the chain start */
+	uint64_t tail;	      /* byte position of the oldest record that the durable root needs */
+	uint64_t live;	      /* bytes from tail to head */
+	uint64_t acked;	      /* sequence of the newest record that a sync has returned for */
+};
+
+struct fc_fs {
+	pthread_mutex_t commit_lock, flush_lock;
+	pthread_rwlock_t lock;
+	pthread_mutex_t vnode_lock, work_lock;
+
+	struct fc_io *io;
+	struct fc_keys *keys;
+	struct fc_sessions *sessions;
+	struct fc_fs_options options;
+	uint8_t uuid[FC_UUID_BYTES];
+	uint32_t cipher, version;
+	struct fc_log_place log;
+
+	struct fc_forest forest;	 /* lock */
+	uint64_t next_ino, inodes;	 /* lock */
+	struct fc_root root;		 /* newest durable; commit_lock */
+	unsigned root_slot;		 /* that holds it */
+	uint8_t root_tag[FC_TAG_BYTES];
+	uint32_t sessions_used;		 /* commit_lock */
+	uint64_t header_seq;
+	_Atomic uint64_t readers[FC_READER_SLOTS]; /* reads under way, by the transaction they began in */
+
+	struct fc_vnode **vnode;	 /* table, power of two */
+	size_t vnodes, vnode_buckets;
+	struct fc_page **page;		 /* table, power of two; lock */
+	size_t page_buckets, pages;
+	struct fc_page oldest;		 /* ring of all pages */
+	size_t unlogged;		 /* pages */
+	size_t dirty_limit;		 /* pages */
+
+	struct fc_journal journal;
+
+	_Atomic bool failed;		 /* R10: nothing more is written */
+	bool read_only, replaying;
+	bool freeing;			 /* the operation under the lock frees space: it may use the last of it */
+	bool reclaim_more;		 /* an orphan was too large to remove in one go; lock */
+	bool dirty_root;		 /* something changed since the durable root; lock */
+
+	pthread_cond_t work, room;	 /* for the threads; for those who wait for clean pages */
+	bool stop, flush_wanted, commit_wanted, dirty;	/* work_lock */
+	uint64_t activity;		 /* operations so far, for telling idleness; work_lock */
+	pthread_t flusher, committer;
+	bool threads;
+};
+
+/* ---- fs.c */
+void fc_fs_fail(struct fc_fs *fs, const char *what, int error);
+void fc_fs_log(struct fc_fs *fs, int priority, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* A reader of blocks: between these its blocks are not reused. Shared lock for enter; none for leave. */
+unsigned fc_fs_enter(struct fc_fs *fs);
+void fc_fs_leave(struct fc_fs *fs, unsigned slot);
+
+/* ---- vnode.c */
+struct fc_vnode *fc_vnode_find(struct fc_fs *fs, uint64_t ino); /* either lock */
+/* Made if needed; exclusive lock. NULL: out of memory. */
+struct fc_vnode *fc_vnode_get(struct fc_fs *fs, uint64_t ino);
+/* Frees it when nothing holds it; exclusive lock. */
+void fc_vnode_tidy(struct fc_fs *fs, struct fc_vnode *v);
+void fc_vnode_fini(struct fc_fs *fs);
+
+size_t fc_data_pages(struct fc_fs *fs, uint64_t ino); /* dirty ones; either lock */
+
+/* ---- page.c; exclusive lock unless it says otherwise */
+struct fc_page *fc_page_find(struct fc_fs *fs, uint64_t ino, uint64_t index); /* either lock */
+/* A page to write to: not busy, content as it was (zeros when new). One block is
+ * promised for a new one. NULL with *error. */
+struct fc_page *fc_page_edit(struct fc_fs *fs, uint64_t ino, uint64_t index, bool fresh, int *error);
+/* Forgets pages from index first on, up to and without end. */
+void fc_page_drop(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end);
+/* After a flush: takes it out of the tables and frees it (also a stale one). */
+void fc_page_free(struct fc_fs *fs, struct fc_page *page);
+void fc_page_logged(struct fc_fs *fs, struct fc_page *page, bool logged);
+void fc_page_fini(struct fc_fs *fs);
+
+/* ---- map.c */
+struct fc_extent {
+	uint64_t file_block;
+	uint64_t start;	     /* block */
+	uint32_t units, session; /* session 0: allocated, not written, reads as zeros */
+	uint64_t nonce;
+	const uint8_t *tags; /* FC_TAG_BYTES a unit */
+};
+int fc_extent_decode(struct fc_extent *e, const struct fc_item *item);
+size_t fc_extent_encode(const struct fc_extent *e, uint8_t *raw); /* raw: FC_ITEM_MAX */
+/* The extent that holds block, or the next one after it; FC_ENOENT. Either lock. */
+int fc_extent_at(struct fc_fs *fs, uint64_t ino, uint64_t block, struct fc_extent *e);
+/* Loads all that unmapping and mapping [first, end) will touch. */
+int fc_map_load(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end);
+/* Removes the mapping of [first, end), which was loaded; counts in inode->blocks. */
+void fc_map_clear_range(struct fc_fs *fs, struct fc_inode *inode, uint64_t first, uint64_t end);
+/* Maps e (nothing is mapped there); the blocks are in use already. */
+void fc_map_insert(struct fc_fs *fs, struct fc_inode *inode, const struct fc_extent *e);
+/* Reads one file block as the tree has it (zeros for holes) into data. Either lock. */
+int fc_map_read_block(struct fc_fs *fs, uint64_t ino, uint64_t block, uint8_t *data);
+/* Opens units of an extent: `count` from unit `first` on. No lock (fc_fs_enter). */
+int fc_extent_read(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, uint32_t count, uint8_t *out);
+/* Seals count pages (scattered) into one run of blocks and writes it; tags: FC_TAG_BYTES each. */
+int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, uint64_t nonce, const uint8_t *const *page,
+		    uint8_t *buf, uint8_t *tags);
+/* ---- flush.c */
+/* Writes out at most max pages, oldest first. Takes flush_lock and lock. */
+int fc_flush(struct fc_fs *fs, size_t max);
+/* Likewise all of one file's pages in [first, end). */
+int fc_flush_file(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end);
+/* All pages (or the unlogged ones only), with flush_lock and the exclusive lock held. */
+int fc_flush_locked(struct fc_fs *fs, bool unlogged_only);
+/* Waits until dirty pages are below the limit. No lock held. */
+void fc_flush_throttle(struct fc_fs *fs);
+
+/* ---- journal.c, commit.c, threads.c */
+int fc_journal_init(struct fc_fs *fs);
+void fc_journal_fini(struct fc_fs *fs);
+void fc_journal_record(struct fc_fs *fs, const struct fc_op *op);
+/* Between begin and end nobody writes to the log; freeze itself under the exclusive lock. */
+void fc_journal_freeze_begin(struct fc_fs *fs);
+void fc_journal_freeze(struct fc_fs *fs);
+void fc_journal_freeze_end(struct fc_fs *fs);
+struct fc_log_head fc_journal_root_begin(struct fc_fs *fs);   /* holds up log writes */
+void fc_journal_root_end(struct fc_fs *fs, bool durable);
+int fc_replay(struct fc_fs *fs);
+/* A salt of its own for this mount, before the first thing is sealed. commit_lock held. */
+int fc_session_start(struct fc_fs *fs);
+int fc_commit(struct fc_fs *fs, bool clean);
+int fc_threads_start(struct fc_fs *fs);
+void fc_threads_stop(struct fc_fs *fs);
+void fc_threads_kick(struct fc_fs *fs, bool flush, bool commit);
+int fc_background_punch(struct fc_fs *fs);
+/* Two commits when anything waits to be free: then it is. */
+void fc_settle(struct fc_fs *fs);
+int fc_background_reclaim(struct fc_fs *fs);
+bool fc_has_orphans(struct fc_fs *fs);
+
+#endif

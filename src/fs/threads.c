@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The flusher writes out dirty pages as they come; the committer commits some
+ * seconds after the first change, and gives free blocks back to the host when
+ * it is quiet. Both sleep without a timeout while there is nothing to do.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "fs/state.h"
+
+#define PUNCH_RANGES 64u
+#define HELD_MAX (24u << 20 >> FC_BLOCK_SHIFT) /* free blocks kept for reuse while busy */
+
+int fc_background_punch(struct fc_fs *fs)
+{
+	struct fc_range range[PUNCH_RANGES];
+	size_t n, i;
+	int r = 0;
+
+	for (;;) {
+		pthread_rwlock_wrlock(&fs->lock);
+		n = fs->failed || fs->read_only ? 0 : fc_space_punchable(&fs->forest, range, PUNCH_RANGES);
+		pthread_rwlock_unlock(&fs->lock);
+		for (i = 0; i < n; i++) {
+			int e = fc_io_punch(fs->io, range[i].start * FC_BLOCK, (uint64_t)range[i].count * FC_BLOCK);
+
+			if (e && e != FC_ENOTSUP)
+				r = e;
+		}
+		pthread_rwlock_wrlock(&fs->lock);
+		fc_space_punched(&fs->forest, range, n);
+		pthread_rwlock_unlock(&fs->lock);
+		if (n < PUNCH_RANGES || r)
+			return r;
+	}
+}
+
+int fc_fs_background(struct fc_fs *fs)
+{
+	int r;
+
+	if (fs->read_only)
+		return 0;
+	r = fc_background_reclaim(fs);
+	if (!r)
+		r = fc_flush(fs, SIZE_MAX);
+	if (!r)
+		r = fc_commit(fs, false);
+	return r ? r : fc_background_punch(fs);
+}
+
+static void *flusher(void *arg)
+{
+	struct fc_fs *fs = arg;
+
+	pthread_mutex_lock(&fs->work_lock);
+	while (!fs->stop) {
+		if (!fs->flush_wanted) {
+			pthread_cond_wait(&fs->work, &fs->work_lock);
+			continue;
+		}
+		fs->flush_wanted = false;
+		pthread_mutex_unlock(&fs->work_lock);
+		if (fc_flush(fs, SIZE_MAX) && !fs->failed) {
+			/* the pages stay; whoever syncs is told. Not at full speed again. */
+			struct timespec pause = { .tv_nsec = 100000000 };
+
+			nanosleep(&pause, NULL);
+		}
+		pthread_mutex_lock(&fs->work_lock);
+	}
+	pthread_mutex_unlock(&fs->work_lock);
+	return NULL;
+}
+
+/* work_lock held. Waits until told, or seconds have passed. True: told. */
+static bool wait_told(struct fc_fs *fs, unsigned seconds)
+{
+	struct timespec until;
+	int r = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += seconds;
+	while (!fs->stop && !fs->commit_wanted && r != ETIMEDOUT)
+		r = pthread_cond_timedwait(&fs->work, &fs->work_lock, &until);
+	return r != ETIMEDOUT;
+}
+
+static bool holds_much(struct fc_fs *fs)
+{
+	bool much;
+
+	fc_fs_rdlock(fs);
+	much = fs->forest.space.solid_free > HELD_MAX;
+	fc_fs_rdunlock(fs);
+	return much;
+}
+
+static void *committer(void *arg)
+{
+	struct fc_fs *fs = arg;
+	bool tidy = true; /* free blocks may be left to punch */
+
+	pthread_mutex_lock(&fs->work_lock);
+	while (!fs->stop) {
+		if (!fs->dirty && !fs->commit_wanted) {
+			if (!tidy) {
+				pthread_cond_wait(&fs->work, &fs->work_lock);
+				continue;
+			}
+			wait_told(fs, fs->options.commit_seconds * 2);
+			if (fs->stop || fs->dirty || fs->commit_wanted)
+				continue;
+			/* two more roots, so that what the last ones freed is free */
+			pthread_mutex_unlock(&fs->work_lock);
+			fc_settle(fs);
+			tidy = fc_background_punch(fs) != 0;
+			pthread_mutex_lock(&fs->work_lock);
+			continue;
+		}
+		wait_told(fs, fs->options.commit_seconds);
+		fs->commit_wanted = fs->dirty = false;
+		if (fs->stop)
+			break;
+		pthread_mutex_unlock(&fs->work_lock);
+		if (fs->reclaim_more)
+			(void)fc_background_reclaim(fs);
+		if (fc_commit(fs, false) && !fs->failed)
+			fc_fs_log(fs, 4, "a commit did not succeed; it is tried again");
+		tidy = true;
+		if (holds_much(fs))
+			(void)fc_background_punch(fs);
+		pthread_mutex_lock(&fs->work_lock);
+	}
+	pthread_mutex_unlock(&fs->work_lock);
+	return NULL;
+}
+
+void fc_threads_kick(struct fc_fs *fs, bool flush, bool commit)
+{
+	pthread_mutex_lock(&fs->work_lock);
+	if ((flush && !fs->flush_wanted) || (commit && !fs->commit_wanted) || !fs->dirty) {
+		fs->flush_wanted |= flush;
+		fs->commit_wanted |= commit;
+		fs->dirty = true;
+		pthread_cond_broadcast(&fs->work);
+	}
+	pthread_mutex_unlock(&fs->work_lock);
+}
+
+int fc_threads_start(struct fc_fs *fs)
+{
+	if (pthread_create(&fs->flusher, NULL, flusher, fs))
+		return FC_ENOMEM;
+	if (pthread_create(&fs->committer, NULL, committer, fs)) {
+		fs->threads = true; /* so that stop joins the flusher */
+		pthread_mutex_lock(&fs->work_lock);
+		fs->stop = true;
+		pthread_cond_broadcast(&fs->work);
+		pthread_mutex_unlock(&fs->work_lock);
+		pthread_join(fs->flusher, NULL);
+		fs->threads = false;
+		return FC_ENOMEM;
+	}
+	fs->threads = true;
+	return 0;
+}
+
+void fc_threads_stop(struct fc_fs *fs)
+{
+	if (!fs->threads)
+		return;
+	pthread_mutex_lock(&fs->work_lock);
+	fs->stop = true;
+	pthread_cond_broadcast(&fs->work);
+	pthread_cond_broadcast(&fs->room);
+	pthread_mutex_unlock(&fs->work_lock);
+	pthread_join(fs->flusher, NULL);
+	pthread_join(fs->committer, NULL);
+	fs->threads = false;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "key/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "secret/secret.h"
+
+#define HELPER "fusecrypt-unlock"
+#define ARGS_MAX 24
+
+bool fc_secret_given(const struct fc_secret_from *from)
+{
+	return from->passphrase_file || from->passphrase_fd >= 0 || from->key_file || from->recovery_file;
+}
+
+/* Beside the program, in the build folder's tools/, where it is installed. */
+static bool find_helper(char path[PATH_MAX])
+{
+	static const char *const beside[] = { HELPER, "../tools/" HELPER };
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash = NULL;
+
+	if (n > 0) {
+		self[n] = '\0';
+		slash = strrchr(self, '/');
+	}
+	for (size_t i = 0; slash && i < 2; i++) {
+		slash[1] = '\0';
+		if (snprintf(path, PATH_MAX, "%s%s", self, beside[i]) < PATH_MAX && !access(path, X_OK))
+			return true;
+	}
+	snprintf(path, PATH_MAX, "%s/" HELPER, FC_LIBEXECDIR);
+	return !access(path, X_OK);
+}
+
+struct arguments {
+	const char *v[ARGS_MAX];
+	size_t n;
+	char reply_fd[16], container_fd[16], passphrase_fd[16];
+};
+
+static void arg(struct arguments *a, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	a->v[a->n++] = name;
+	a->v[a->n++] = value;
+}
+
+static void arg_fd(struct arguments *a, const char *name, char text[16], int fd)
+{
+	if (fd < 0)
+		return;
+	snprintf(text, 16, "%d", fd);
+	arg(a, name, text);
+}
+
+static void build_args(struct arguments *a, const char *helper, const struct fc_unlock_request *r, int reply_fd)
+{
+	a->n = 0;
+	a->v[a->n++] = helper;
+	a->v[a->n++] = r->create ? "create" : "open";
+	arg_fd(a, "--reply-fd", a->reply_fd, reply_fd);
+	if (!r->create)
+		arg_fd(a, "--container-fd", a->container_fd, r->container_fd);
+	arg(a, "--container", r->container);
+	if (r->create)
+		arg(a, "--kdf", r->kdf);
+	arg(a, "--passphrase-file", r->from.passphrase_file);
+	arg_fd(a, "--passphrase-fd", a->passphrase_fd, r->from.passphrase_fd);
+	arg(a, "--key-file", r->from.key_file);
+	arg(a, "--recovery-code-file", r->from.recovery_file);
+	a->v[a->n] = NULL;
+}
+
+static void keep_open(int fd)
+{
+	if (fd >= 0)
+		fcntl(fd, F_SETFD, fcntl(fd, F_GETFD) & ~FD_CLOEXEC);
+}
+
+/* In the child: only what the helper needs stays open. */
+static void exec_helper(const char *helper, struct arguments *a, const struct fc_unlock_request *r, int reply_fd,
+			const sigset_t *mask)
+{
+	union {
+		const char *const *in;
+		char *const *out;
+	} argv = { a->v };
+
+	keep_open(reply_fd);
+	keep_open(r->from.passphrase_fd);
+	if (!r->create)
+		keep_open(r->container_fd);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execv(helper, argv.out);
+	_exit(127);
+}
+
+/* Waits for the one packet; passes signals on. True when a whole one came. */
+static bool receive(int sock, int signals, pid_t pid, struct fc_unlock_reply *reply)
+{
+	struct pollfd p[2] = { { sock, POLLIN, 0 }, { signals, POLLIN, 0 } };
+	struct signalfd_siginfo info;
+
+	for (;;) {
+		ssize_t n;
+
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return false;
+		if (p[1].revents & POLLIN && read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			kill(pid, (int)info.ssi_signo);
+		if (!(p[0].revents & (POLLIN | POLLHUP | POLLERR)))
+			continue;
+		n = recv(sock, reply, sizeof(*reply), MSG_DONTWAIT);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		return n == (ssize_t)sizeof(*reply) && reply->protocol == FC_UNLOCK_PROTOCOL &&
+		       reply->bytes == sizeof(*reply) && reply->slot_count <= FC_NEW_SLOTS_MAX && reply->error <= 0;
+	}
+}
+
+static int wait_helper(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return status;
+}
+
+/* No reply came: why, from how the helper ended. */
+static int judge_end(int status, const char **why)
+{
+	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	if (status == -1) {
+		*why = "fusecrypt-unlock got lost";
+		return FC_EIO;
+	}
+	if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT ||
+	    (WIFEXITED(status) && WEXITSTATUS(status) == 130))
+		return FC_EINTERRUPTED;
+	if (sig == SIGKILL)
+		*why = "fusecrypt-unlock was killed: perhaps there is not enough memory for what the passphrase costs";
+	else if (sig)
+		*why = "fusecrypt-unlock crashed";
+	else if (WEXITSTATUS(status) == 127)
+		*why = "fusecrypt-unlock could not be executed";
+	else
+		*why = "fusecrypt-unlock did not answer: is it of another version?";
+	return FC_EIO;
+}
+
+static int run_helper(const char *helper, const struct fc_unlock_request *r, int sock[2], struct fc_unlock_reply *reply,
+		      const char **why)
+{
+	struct arguments a;
+	sigset_t set, old;
+	bool answered;
+	int signals, status, rc;
+	pid_t pid;
+
+	build_args(&a, helper, r, sock[1]);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	pid = signals < 0 ? -1 : fork();
+	if (pid == 0)
+		exec_helper(helper, &a, r, sock[1], &old);
+	close(sock[1]);
+	sock[1] = -1;
+	if (pid < 0) {
+		*why = "a process for fusecrypt-unlock could not be made";
+		rc = FC_ENOMEM;
+	} else {
+		answered = receive(sock[0], signals, pid, reply);
+		status = wait_helper(pid);
+		rc = answered ? reply->error : judge_end(status, why);
+	}
+	if (signals >= 0)
+		close(signals);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return rc;
+}
+
+int fc_unlock_run(const struct fc_unlock_request *request, struct fc_unlock_reply **reply, const char **why)
+{
+	char helper[PATH_MAX];
+	int sock[2], rc;
+
+	*reply = NULL;
+	*why = NULL;
+	if (!find_helper(helper)) {
+		*why = "fusecrypt-unlock was not found, neither beside this program nor in " FC_LIBEXECDIR;
+		return FC_ENOENT;
+	}
+	*reply = fc_secret_alloc(sizeof(**reply));
+	if (!*reply || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock)) {
+		fc_secret_free(*reply);
+		*reply = NULL;
+		*why = "out of memory";
+		return FC_ENOMEM;
+	}
+	rc = run_helper(helper, request, sock, *reply, why);
+	close(sock[0]);
+	if (rc) {
+		fc_secret_free(*reply);
+		*reply = NULL;
+	}
+	return rc;
+}

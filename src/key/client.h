@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Runs fusecrypt-unlock, the only program that sees a passphrase, and takes the
+ * master key from it. No secret is passed to it in arguments or environment.
+ */
+#ifndef FC_KEY_CLIENT_H
+#define FC_KEY_CLIENT_H
+
+#include <stdbool.h>
+
+#include "key/unlock_reply.h"
+
+/* Where secrets come from. All NULL and -1: ask on the terminal. */
+struct fc_secret_from {
+	const char *passphrase_file; /* "-": standard input */
+	int passphrase_fd;           /* -1: none */
+	const char *key_file;
+	const char *recovery_file;
+};
+#define FC_SECRET_FROM_NONE ((struct fc_secret_from){ .passphrase_fd = -1 })
+
+/* Is any given? */
+bool fc_secret_given(const struct fc_secret_from *from);
+
+struct fc_unlock_request {
+	const char *container; /* its name, for prompts and messages */
+	int container_fd;      /* opening: readable */
+	bool create;           /* draw a master key and wrap it in new slots */
+	const char *kdf;       /* creating: a name as of --kdf */
+	/* Creating: recovery_file is written, not read; without passphrase and
+	 * key file, a passphrase is asked for, twice. */
+	struct fc_secret_from from;
+};
+
+/* *reply is in secret memory, the caller frees it (fc_secret_free); NULL on
+ * failure. The calling process should have no other children and threads; SIGINT,
+ * SIGTERM, SIGHUP and SIGQUIT are passed on to the helper while it runs.
+ * 0 or what the helper met (it has told the user) or, with *why set to a
+ * sentence, why it could not run. FC_EINTERRUPTED: by one of these signals. */
+int fc_unlock_run(const struct fc_unlock_request *request, struct fc_unlock_reply **reply, const char **why);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What fusecrypt-unlock sends over its socket: one packet, then it exits. Both
+ * ends come from one build; the first two fields tell when they do not.
+ */
+#ifndef FC_KEY_UNLOCK_REPLY_H
+#define FC_KEY_UNLOCK_REPLY_H
+
+#include "store/header.h"
+
+#define FC_UNLOCK_PROTOCOL 1u
+#define FC_NEW_SLOTS_MAX 3u /* passphrase, key file, recovery code */
+
+struct fc_unlock_reply {
+	uint32_t protocol, bytes; /* FC_UNLOCK_PROTOCOL, sizeof(struct fc_unlock_reply) */
+	int32_t error;            /* 0 or FC_E*: the helper has told the user why */
+	uint32_t slot_count;      /* new slots, when some were asked for */
+	uint8_t master[FC_KEY_BYTES];
+	struct fc_slot slots[FC_NEW_SLOTS_MAX];
+};
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What happens beside the requests, in a thread of its own: it tells when the
+ * mount answers, and unmounts on a signal or when nothing was asked for long.
+ */
+#include "session/session_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
+
+void fc_log(const struct fc_session *session, int priority, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (session->options->log)
+		session->options->log(session->options->arg, priority, text);
+}
+
+/* ---- signals ------------------------------------------------------------ */
+
+static const int caught[] = { SIGTERM, SIGINT, SIGHUP };
+
+/* Signals are the process's, and so are these; one session a process. */
+static int signal_pipe = -1;
+static struct sigaction former[sizeof(caught) / sizeof(caught[0]) + 1];
+
+/* A handler and not signalfd: threads of others may not have the signals blocked. */
+static void on_signal(int number)
+{
+	int saved = errno;
+	char byte = (char)number;
+
+	/* A full pipe holds enough signals. */
+	if (write(signal_pipe, &byte, 1) < 0)
+		errno = saved;
+	errno = saved;
+}
+
+int fc_control_begin(struct fc_session *session)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	size_t n = sizeof(caught) / sizeof(caught[0]);
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return errno;
+	session->signal_read = fds[0];
+	session->signal_write = signal_pipe = fds[1];
+	for (size_t i = 0; i < n; i++)
+		sigaction(caught[i], &action, &former[i]);
+	/* A log that has gone away must not end the mount. */
+	sigaction(SIGPIPE, &ignore, &former[n]);
+	return 0;
+}
+
+void fc_control_end(struct fc_session *session)
+{
+	size_t n = sizeof(caught) / sizeof(caught[0]);
+
+	for (size_t i = 0; i < n; i++)
+		sigaction(caught[i], &former[i], NULL);
+	sigaction(SIGPIPE, &former[n], NULL);
+	signal_pipe = -1;
+	close(session->signal_read);
+	close(session->signal_write);
+}
+
+/* ---- unmounting --------------------------------------------------------- */
+
+/* Another file system may have been mounted over ours: that one stays. */
+static bool still_on_top(const struct fc_session *session)
+{
+	struct stat st;
+
+	return stat(session->options->mountpoint, &st) == 0 && st.st_dev == session->device;
+}
+
+static int run_fusermount(const char *mountpoint)
+{
+	const char *argv[] = { "fusermount3", "-u", "-q", "--", mountpoint, NULL };
+	const char *env[] = { "PATH=/usr/bin:/bin:/usr/local/bin", "LC_ALL=C", NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none, defaults;
+	int error, status;
+	pid_t pid;
+
+	sigemptyset(&none);
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	posix_spawn_file_actions_init(&actions);
+	for (int fd = 0; fd < 3; fd++)
+		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &defaults);
+	error = posix_spawnp(&pid, argv[0], &actions, &attr, (char **)(uintptr_t)argv, (char **)(uintptr_t)env);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	if (error)
+		return error;
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return errno;
+	}
+	/* It does not say why; mostly it is in use. */
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EBUSY;
+}
+
+/* A plain unmount: nothing happens while files are open. 0 or an errno. */
+static int try_unmount(const struct fc_session *session)
+{
+	const char *mountpoint = session->options->mountpoint;
+
+	if (!still_on_top(session))
+		return EBUSY;
+	if (umount2(mountpoint, UMOUNT_NOFOLLOW) == 0)
+		return 0;
+	return errno == EPERM ? run_fusermount(mountpoint) : errno;
+}
+
+static void leave(struct fc_session *session, const char *why)
+{
+	int error = fc_fs_commit(session->fs);
+
+	if (error && error != FC_EROFS)
+		fc_log(session, LOG_ERR, "commit on %s failed: %s", why, fc_error_text(error));
+	error = try_unmount(session);
+	if (error == EBUSY)
+		fc_log(session, LOG_NOTICE, "%s: everything is committed; in use, so it stays mounted", why);
+	else if (error)
+		fc_log(session, LOG_ERR, "%s: cannot unmount: %s", why, strerror(error));
+}
+
+/* ---- once it answers ---------------------------------------------------- */
+
+static void write_setting(dev_t device, const char *name, const char *value)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/%s", major(device), minor(device), name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	/* Without it things go slower, and right. */
+	if (write(fd, value, strlen(value)) < 0)
+		errno = 0;
+	close(fd);
+}
+
+/* The kernel lets a FUSE mount have 1 % of the dirty pages, and little
+ * read-ahead, unless root says otherwise. */
+static void raise_limits(dev_t device)
+{
+	write_setting(device, "strict_limit", "0");
+	write_setting(device, "max_ratio", "60");
+	write_setting(device, "read_ahead_kb", "1024");
+}
+
+static void tell_ready(struct fc_session *session)
+{
+	const struct fc_session_options *options = session->options;
+	struct stat st;
+	int error = stat(options->mountpoint, &st) < 0 ? errno : 0;
+
+	session->device = st.st_dev;
+	if (!error)
+		raise_limits(st.st_dev);
+	if (options->ready)
+		options->ready(options->arg, error, error ? "the mount does not answer" : "");
+}
+
+/* ---- the thread --------------------------------------------------------- */
+
+/* Milliseconds until the mount may have been idle for long enough, -1: never. */
+static int until_idle(const struct fc_session *session, uint64_t since_ns)
+{
+	uint64_t last = atomic_load(&session->loop.last_request_ns), now = fc_now_ns();
+	uint64_t due = (uint64_t)session->options->idle_seconds * 1000000000u;
+
+	if (!session->options->idle_seconds)
+		return -1;
+	due += last > since_ns ? last : since_ns;
+	return now >= due ? 0 : (int)((due - now) / 1000000u) + 1;
+}
+
+void *fc_control_main(void *arg)
+{
+	struct fc_session *session = arg;
+	struct pollfd pipe = { .fd = session->signal_read, .events = POLLIN };
+	uint64_t since = fc_now_ns(); /* the last try to unmount, which made requests itself */
+	char number;
+
+	tell_ready(session);
+	for (;;) {
+		int wait = until_idle(session, since);
+
+		if (wait == 0) {
+			leave(session, "idle");
+			since = fc_now_ns();
+			continue;
+		}
+		if (poll(&pipe, 1, wait) <= 0 || read(session->signal_read, &number, 1) != 1)
+			continue;
+		if (!number)
+			return NULL;
+		leave(session, number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : "SIGHUP");
+		since = fc_now_ns();
+	}
+}

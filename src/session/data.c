@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Content, and what belongs to it; READ and WRITE are in request.c. */
+#include "session/session_internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The kernel then opens files and directories by itself, keeps their pages, and
+ * never sends OPEN, OPENDIR or RELEASE again. */
+void fc_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	(void)fi;
+	fuse_reply_err(req, ENOSYS);
+}
+
+void fc_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	(void)fi;
+	fuse_reply_err(req, ENOSYS);
+}
+
+/* Of files and directories alike; the kernel has sent the dirty pages before. */
+void fc_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+	struct fc_session *session = fuse_req_userdata(req);
+
+	(void)ino;
+	(void)datasync;
+	(void)fi;
+	fc_reply_error(req, fc_fs_sync(session->fs));
+}
+
+void fc_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t n, struct fuse_file_info *fi)
+{
+	struct fc_session *session = fuse_req_userdata(req);
+
+	(void)fi;
+	if (off < 0 || n <= 0)
+		fc_reply_error(req, FC_EINVAL);
+	else
+		fc_reply_error(req, fc_fs_fallocate(session->fs, ino, mode, (uint64_t)off, (uint64_t)n));
+}
+
+void fc_op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse_file_info *from_fi, fuse_ino_t to,
+		off_t to_off, struct fuse_file_info *to_fi, size_t n, int flags)
+{
+	struct fc_session *session = fuse_req_userdata(req);
+	uint64_t done = 0;
+	int error = FC_EINVAL;
+
+	(void)from_fi;
+	(void)to_fi;
+	if (from_off >= 0 && to_off >= 0 && !flags)
+		error = fc_fs_copy(session->fs, from, (uint64_t)from_off, to, (uint64_t)to_off, n, &done);
+	if (error)
+		fc_reply_error(req, error);
+	else
+		fuse_reply_write(req, done);
+}
+
+/* ---- holes -------------------------------------------------------------- */
+
+/*
+ * Where the fs sees a hole, the kernel may hold dirty pages; it asks without
+ * sending them first. What the fs sees as data is data in any case. So the
+ * pages are fetched (by invalidating them) only where a hole would be reported,
+ * which costs a warm file no page but perhaps its last.
+ */
+
+/* Fetches dirty pages from off on; to 0: to the end. The asker holds the inode's
+ * lock, other threads take the WRITEs. */
+static void fetch_pages(struct fc_session *session, uint64_t ino, uint64_t off, uint64_t to)
+{
+	fuse_lowlevel_notify_inval_inode(session->fuse, ino, (off_t)off, to ? (off_t)(to - off) : 0);
+}
+
+/* Where the hole at hole ends, 0 if it reaches to the end. */
+static uint64_t hole_end(struct fc_session *session, uint64_t ino, uint64_t hole)
+{
+	uint64_t data = 0;
+
+	return fc_fs_lseek(session->fs, ino, hole, SEEK_DATA, &data) == 0 ? data : 0;
+}
+
+static int seek_data(struct fc_session *session, uint64_t ino, uint64_t off, uint64_t *result)
+{
+	int error = fc_fs_lseek(session->fs, ino, off, SEEK_DATA, result);
+
+	if (error && error != FC_ENXIO)
+		return error;
+	if (!error && *result == off)
+		return 0;
+	fetch_pages(session, ino, off, error ? 0 : *result);
+	return fc_fs_lseek(session->fs, ino, off, SEEK_DATA, result);
+}
+
+/* A hole found may turn out to be data, so it is looked at again behind that;
+ * each turn gets further, and after some all the rest is fetched at once. */
+static int seek_hole(struct fc_session *session, uint64_t ino, uint64_t off, uint64_t *result)
+{
+	unsigned turn;
+
+	for (turn = 0; turn < 16; turn++) {
+		int error = fc_fs_lseek(session->fs, ino, off, SEEK_HOLE, result);
+		uint64_t hole = error ? off : *result;
+
+		if (error && error != FC_ENXIO)
+			return error;
+		fetch_pages(session, ino, hole, turn < 15 && !error ? hole_end(session, ino, hole) : 0);
+		error = fc_fs_lseek(session->fs, ino, off, SEEK_HOLE, result);
+		if (error || *result == hole)
+			return error;
+		off = *result;
+	}
+	return fc_fs_lseek(session->fs, ino, off, SEEK_HOLE, result);
+}
+
+/* Too many ask at once to serve what they would wait for. "All of it is data, up
+ * to the end that the kernel knows" is never wrong. */
+static int seek_without_pages(struct fc_session *session, uint64_t ino, uint64_t off, int whence, uint64_t *result)
+{
+	struct fc_attr attr;
+	int error = fc_fs_getattr(session->fs, ino, &attr);
+
+	if (error)
+		return error;
+	*result = off;
+	if (whence == SEEK_HOLE && off < attr.size)
+		*result = attr.size;
+	return 0;
+}
+
+void fc_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence, struct fuse_file_info *fi)
+{
+	struct fc_session *session = fuse_req_userdata(req);
+	uint64_t result = 0;
+	int error;
+
+	(void)fi;
+	if (whence != SEEK_DATA && whence != SEEK_HOLE)
+		error = FC_EINVAL;
+	else if (off < 0)
+		error = FC_ENXIO;
+	else if (fc_loop_crowded(session))
+		error = seek_without_pages(session, ino, (uint64_t)off, whence, &result);
+	else if (whence == SEEK_DATA)
+		error = seek_data(session, ino, (uint64_t)off, &result);
+	else
+		error = seek_hole(session, ino, (uint64_t)off, &result);
+	if (error)
+		fc_reply_error(req, error);
+	else
+		fuse_reply_lseek(req, (off_t)result);
+}
+
+/* ---- blocks of files that are open for long ----------------------------- */
+
+#define FRESH_NS 1000000000u
+#define FRESH_BYTES (32u << 20)
+
+/*
+ * The kernel asks for a file's blocks when it was closed. A file that stays open
+ * (a database, a disk image) would show its first number for ever; so once it
+ * has been written to for a second, or much, its attributes are made to be
+ * asked for again. Only after the reply: the kernel may be waiting for that to
+ * drop the inode, and this call for the inode.
+ */
+void fc_data_freshen(struct fc_session *session, uint64_t ino, size_t bytes)
+{
+	struct fc_fresh *slot = &session->fresh[ino % FC_FRESH_SLOTS];
+	uint64_t now = fc_now_ns();
+	bool due = false;
+
+	pthread_mutex_lock(&session->fresh_lock);
+	if (slot->ino != ino) {
+		*slot = (struct fc_fresh){ .ino = ino, .bytes = bytes, .since_ns = now };
+	} else {
+		slot->bytes += bytes;
+		due = slot->bytes >= FRESH_BYTES || now - slot->since_ns >= FRESH_NS;
+		if (due)
+			*slot = (struct fc_fresh){ .ino = ino, .since_ns = now };
+	}
+	pthread_mutex_unlock(&session->fresh_lock);
+	if (due)
+		fuse_lowlevel_notify_inval_inode(session->fuse, ino, -1, 0);
+}
+
+/* ---- questions to the mount --------------------------------------------- */
+
+static int fill_status(const struct fc_session *session, struct fc_ioc_status *out)
+{
+	struct fc_fs_stat st;
+	int error = fc_fs_statfs(session->fs, &st);
+
+	if (error)
+		return error;
+	*out = (struct fc_ioc_status){
+		.version = 1,
+		.pid = (uint32_t)getpid(),
+		.format = st.format,
+		.cipher = st.cipher,
+		.read_only = st.read_only,
+		.failed = st.failed,
+		.generation = st.generation,
+		.bytes_limit = st.bytes_limit,
+		.bytes_allocated = st.bytes_allocated,
+		.bytes_used = st.bytes_used,
+		.inodes = st.inodes,
+	};
+	memcpy(out->uuid, st.uuid, sizeof(out->uuid));
+	strncpy(out->container, session->options->container, sizeof(out->container) - 1);
+	return 0;
+}
+
+void fc_op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct fuse_file_info *fi, unsigned flags,
+		 const void *in, size_t in_size, size_t out_size)
+{
+	struct fc_session *session = fuse_req_userdata(req);
+	struct fc_ioc_status status;
+	int error = 0;
+
+	(void)arg;
+	(void)fi;
+	(void)flags;
+	(void)in;
+	(void)in_size;
+	if (ino == FUSE_ROOT_ID && cmd == FC_IOC_STATUS && out_size >= sizeof(status)) {
+		error = fill_status(session, &status);
+		if (!error)
+			fuse_reply_ioctl(req, 0, &status, sizeof(status));
+	} else if (ino == FUSE_ROOT_ID && cmd == FC_IOC_SYNC) {
+		error = fc_fs_commit(session->fs);
+		if (!error)
+			fuse_reply_ioctl(req, 0, NULL, 0);
+	} else {
+		fuse_reply_err(req, ENOTTY);
+	}
+	if (error)
+		fc_reply_error(req, error);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A mount: FUSE requests in, exactly one reply out. One session a process,
+ * because signals and /dev/fuse are the process's.
+ */
+#ifndef FC_SESSION_SESSION_H
+#define FC_SESSION_SESSION_H
+
+#include <sys/ioctl.h>
+
+#include "fusecrypt/container.h"
+
+struct fc_session_options {
+	const char *container;  /* absolute path, shown as the mount's source */
+	const char *mountpoint; /* absolute path */
+	const char *
+		fuse_options; /* for the kernel and fusermount3, comma-separated: allow_other, nosuid, noatime, …; may be "" */
+	bool read_only;
+	bool debug_requests;   /* counts of requests by kind on standard error at the end */
+	bool own_uid, own_gid; /* show uid, gid for all files */
+	uint32_t uid, gid;
+	unsigned idle_seconds; /* 0: never unmount by itself */
+	/* Called once when the mount answers (0) or could not be made (an errno). */
+	void (*ready)(void *arg, int error, const char *why);
+	/* Trouble later: priority as in syslog(3). */
+	void (*log)(void *arg, int priority, const char *text);
+	void *arg;
+};
+
+/* Mounts and serves until it is unmounted. The fs stays the caller's, who
+ * closes it afterwards (that commits). SIGTERM, SIGINT, SIGHUP: commits, then
+ * tries a plain unmount; stays mounted while busy. 0 or a positive errno. */
+int fc_session_run(struct fc_fs *fs, const struct fc_session_options *options);
+
+/* ---- asking a mount ------------------------------------------------------
+ * ioctls on the mount's root directory (any descriptor of it); answered
+ * by the daemon. Fixed-width: the same for 32- and 64-bit programs. */
+#define FC_IOC_MAGIC 0xfc
+
+struct fc_ioc_status {
+	uint32_t version; /* 1 */
+	uint32_t pid;     /* of the daemon */
+	uint32_t format, cipher;
+	uint32_t read_only, failed;
+	uint64_t generation, bytes_limit, bytes_allocated, bytes_used, inodes;
+	uint8_t uuid[16];
+	char container[4016]; /* absolute path, NUL-terminated, cut if longer */
+};
+#define FC_IOC_STATUS _IOR(FC_IOC_MAGIC, 1, struct fc_ioc_status)
+/* Commits: returns when a new root is durable. */
+#define FC_IOC_SYNC _IO(FC_IOC_MAGIC, 2)
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Between the files of src/session only.
+ *
+ *   session.c  mounts, starts and ends the others
+ *   init.c     what is agreed with the kernel
+ *   loop.c     threads that take requests from the device, one at a time
+ *   request.c  one request: checked, counted, and answered here or by libfuse
+ *   names.c, attr.c, data.c, dir.c   the operations
+ *   control.c  signals, idleness, unmounting, telling that the mount answers
+ *
+ * Locks: none is held while replying or calling fc_fs_*. The order where two
+ * are taken: fc_loop.lock, then nothing; fc_session.fresh_lock, then nothing.
+ */
+#ifndef FC_SESSION_INTERNAL_H
+#define FC_SESSION_INTERNAL_H
+
+/* What is used of libfuse looks the same from 3.14 on. */
+#define FUSE_USE_VERSION 312
+
+#include <fuse_lowlevel.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+
+#include "session/session.h"
+
+#define FC_MAX_TRANSFER (1u << 20) /* bytes in one READ or WRITE */
+#define FC_HEADER_ROOM 4096u       /* before them, and after, for what is not data */
+#define FC_MAX_OPCODE 64u          /* counted each for itself below this */
+
+struct fc_attr;
+struct fuse_attr;
+struct fuse_in_header;
+
+/* A thread that serves requests. request and reply share one mapping: data of a
+ * WRITE and of a READ's answer start on the same page boundary. */
+struct fc_worker {
+	struct fc_session *session;
+	uint8_t *mapping;
+	uint8_t *request; /* FC_REQUEST_BYTES may be read to it, and 16 more written */
+	uint8_t *data;    /* FC_MAX_TRANSFER bytes on a page boundary, a WRITE's data */
+	uint64_t token;   /* the value this thread set last, see loop.c */
+	pthread_t thread;
+};
+
+#define FC_REQUEST_BYTES (FC_MAX_TRANSFER + FC_HEADER_ROOM)
+
+/* See loop.c, which owns every field. */
+struct fc_loop {
+	_Atomic uint64_t token;
+	_Atomic uint32_t parked_call, watcher_call; /* futexes */
+	_Atomic uint32_t parked;                    /* threads asleep on parked_call, or nearly so */
+	_Atomic uint32_t watcher;                   /* enum fc_watcher */
+	_Atomic uint32_t dependent;                 /* threads in requests that wait for other requests */
+	_Atomic bool ended;
+	_Atomic uint32_t cost_ns[FC_MAX_OPCODE]; /* of long requests, a moving mean */
+	_Atomic uint64_t last_request_ns;        /* CLOCK_MONOTONIC, when the reader last found nothing to do */
+	unsigned spin_credit, crowd;             /* of the thread that holds the token */
+	bool may_spin;                           /* const */
+	pthread_mutex_t lock;                    /* threads */
+	_Atomic unsigned threads;                /* started besides the first, workers[0..threads) */
+	struct fc_worker *workers[64];
+};
+
+/* WRITEs come long before the kernel asks again how many blocks a file has:
+ * see fc_data_freshen. */
+#define FC_FRESH_SLOTS 64u
+struct fc_fresh {
+	uint64_t ino, bytes, since_ns;
+};
+
+struct fc_session {
+	struct fuse_session *fuse;
+	struct fc_fs *fs;
+	const struct fc_session_options *options;
+	int fd;         /* of the device, non-blocking */
+	double timeout; /* seconds that the kernel may keep entries and attributes */
+	/* Between INIT's arrival and its reply, one thread: */
+	uint64_t init_unique, init_offered;
+	bool setxattr_ext; /* agreed: SETXATTR is the long form. Written before the first SETXATTR can come */
+	struct fc_loop loop;
+	_Atomic uint64_t counts[FC_MAX_OPCODE + 1];
+	pthread_mutex_t fresh_lock; /* fresh */
+	struct fc_fresh fresh[FC_FRESH_SLOTS];
+	int signal_read, signal_write; /* a pipe: a signal's number, or 0 to end the control thread */
+	dev_t device;                  /* st_dev of the mount; control thread only */
+	char trouble[256];             /* the last thing libfuse said while mounting */
+};
+
+/* ---- init.c ------------------------------------------------------------- */
+void fc_init(void *userdata, struct fuse_conn_info *conn);
+/* Notes what the kernel offers (the request's body has n bytes). */
+void fc_init_note(struct fc_session *session, uint64_t unique, const void *body, size_t n);
+/* The writev of libfuse: adds to the reply of INIT what the library cannot say. */
+ssize_t fc_init_writev(int fd, struct iovec *iov, int count, void *userdata);
+/* Flags for the reply, from those offered and those libfuse chose. */
+uint64_t fc_init_amend(uint64_t offered, uint64_t chosen);
+
+/* ---- loop.c ------------------------------------------------------------- */
+/* Serves until the connection ends, with the calling thread and others. 0 or an errno. */
+int fc_loop_run(struct fc_session *session);
+/* True where too many requests wait for others already. */
+bool fc_loop_crowded(const struct fc_session *session);
+uint64_t fc_now_ns(void);
+
+/* ---- request.c ---------------------------------------------------------- */
+enum fc_weight {
+	FC_SHORT,     /* memory only, as a rule */
+	FC_LONG,      /* may take long or wait for the disk */
+	FC_DEPENDENT, /* waits until other requests are served */
+};
+enum fc_weight fc_request_weight(const void *request, size_t n);
+/* True if n bytes at request are a request that can be looked into. */
+bool fc_request_valid(const void *request, size_t n);
+/* n bytes lie at worker->request. Answers, unless the kind needs no answer. */
+void fc_request_serve(struct fc_worker *worker, size_t n);
+void fc_request_report(struct fc_session *session);
+
+/* ---- attr.c ------------------------------------------------------------- */
+void fc_attr_stat(const struct fc_session *session, const struct fc_attr *attr, struct stat *st);
+void fc_attr_entry(const struct fc_session *session, const struct fc_attr *attr, struct fuse_entry_param *entry);
+void fc_attr_kernel(const struct fc_session *session, const struct fc_attr *attr, struct fuse_attr *out);
+void fc_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fc_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi);
+void fc_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);
+void fc_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size);
+void fc_op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);
+void fc_op_statfs(fuse_req_t req, fuse_ino_t ino);
+
+/* ---- names.c ------------------------------------------------------------ */
+void fc_reply_error(fuse_req_t req, int error); /* 0 or an FC_E* */
+void fc_reply_entry(fuse_req_t req, int error, const struct fc_attr *attr);
+void fc_op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
+void fc_op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t n);
+void fc_op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets);
+void fc_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
+void fc_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
+void fc_op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name);
+void fc_op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
+void fc_op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void fc_op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void fc_op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent, const char *new_name,
+		  unsigned flags);
+void fc_op_readlink(fuse_req_t req, fuse_ino_t ino);
+
+/* ---- data.c ------------------------------------------------------------- */
+void fc_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fc_op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void fc_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+void fc_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t n, struct fuse_file_info *fi);
+void fc_op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse_file_info *from_fi, fuse_ino_t to,
+		off_t to_off, struct fuse_file_info *to_fi, size_t n, int flags);
+void fc_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence, struct fuse_file_info *fi);
+void fc_op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct fuse_file_info *fi, unsigned flags,
+		 const void *in, size_t in_size, size_t out_size);
+/* Once a WRITE is answered: lets the kernel ask again for a growing file's blocks. */
+void fc_data_freshen(struct fc_session *session, uint64_t ino, size_t bytes);
+
+/* ---- dir.c -------------------------------------------------------------- */
+void fc_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+void fc_op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
+
+/* ---- control.c ---------------------------------------------------------- */
+/* Takes SIGTERM, SIGINT and SIGHUP from here on. 0 or an errno. */
+int fc_control_begin(struct fc_session *session);
+void fc_control_end(struct fc_session *session);
+/* The control thread; arg is the session. */
+void *fc_control_main(void *arg);
+void fc_log(const struct fc_session *session, int priority, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A container in a file of the host. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "store/io.h"
+
+struct file_io {
+	struct fc_io io;
+	int fd;
+	/* The kernel reports a failed write-back to one fdatasync only. The lock
+	 * makes sure that no other one running beside it returns 0 before the
+	 * failure is remembered (R10). */
+	pthread_mutex_t sync_lock;
+	bool sync_failed; /* sync_lock */
+};
+
+static struct file_io *file_io(struct fc_io *io)
+{
+	return (struct file_io *)io;
+}
+
+/* Does the range lie where off_t can reach it? */
+static bool reachable(uint64_t off, uint64_t n)
+{
+	return off <= INT64_MAX && n <= INT64_MAX - off;
+}
+
+static int file_read(struct fc_io *io, void *buf, size_t n, uint64_t off)
+{
+	uint8_t *p = buf;
+
+	while (n && off < INT64_MAX) {
+		size_t want = n > INT64_MAX - off ? (size_t)(INT64_MAX - off) : n;
+		ssize_t got = pread(file_io(io)->fd, p, want, (off_t)off);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return FC_EIO;
+		if (!got)
+			break;
+		p += got;
+		n -= (size_t)got;
+		off += (uint64_t)got;
+	}
+	memset(p, 0, n);
+	return 0;
+}
+
+/* What a change of the file may return. */
+static int change_error(int err)
+{
+	int error = fc_error_from_errno(err);
+
+	return error == FC_ENOSPC || error == FC_EFBIG || error == FC_ENOTSUP ? error : FC_EIO;
+}
+
+static int file_write(struct fc_io *io, const void *buf, size_t n, uint64_t off)
+{
+	const uint8_t *p = buf;
+
+	if (!reachable(off, n))
+		return FC_EFBIG;
+	while (n) {
+		ssize_t put = pwrite(file_io(io)->fd, p, n, (off_t)off);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return change_error(errno);
+		if (!put)
+			return FC_EIO;
+		p += put;
+		n -= (size_t)put;
+		off += (uint64_t)put;
+	}
+	return 0;
+}
+
+static int file_sync(struct fc_io *io)
+{
+	struct file_io *f = file_io(io);
+	int rc = 0;
+
+	pthread_mutex_lock(&f->sync_lock);
+	while (!f->sync_failed) {
+		if (!fdatasync(f->fd))
+			break;
+		f->sync_failed = errno != EINTR;
+	}
+	if (f->sync_failed)
+		rc = FC_EIO;
+	pthread_mutex_unlock(&f->sync_lock);
+	return rc;
+}
+
+static int file_fallocate(struct fc_io *io, int mode, uint64_t off, uint64_t n)
+{
+	if (!n)
+		return 0;
+	if (!reachable(off, n))
+		return FC_EFBIG;
+	while (fallocate(file_io(io)->fd, mode, (off_t)off, (off_t)n))
+		if (errno != EINTR)
+			return change_error(errno);
+	return 0;
+}
+
+static int file_punch(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	return file_fallocate(io, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off, n);
+}
+
+static int file_allocate(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	return file_fallocate(io, 0, off, n);
+}
+
+static int file_size(struct fc_io *io, uint64_t *bytes)
+{
+	struct stat st;
+
+	if (fstat(file_io(io)->fd, &st))
+		return FC_EIO;
+	*bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int file_truncate(struct fc_io *io, uint64_t n)
+{
+	if (!reachable(n, 0))
+		return FC_EIO;
+	while (ftruncate(file_io(io)->fd, (off_t)n))
+		if (errno != EINTR)
+			return FC_EIO;
+	return 0;
+}
+
+static void file_push(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	/* An error shows again at the next sync. */
+	if (n && reachable(off, n))
+		(void)sync_file_range(file_io(io)->fd, (off_t)off, (off_t)n, SYNC_FILE_RANGE_WRITE);
+}
+
+static void file_ahead(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	if (n && reachable(off, n))
+		(void)posix_fadvise(file_io(io)->fd, (off_t)off, (off_t)n, POSIX_FADV_WILLNEED);
+}
+
+static int file_host_free(struct fc_io *io, uint64_t *bytes)
+{
+	struct statvfs st;
+
+	if (fstatvfs(file_io(io)->fd, &st))
+		return FC_EIO;
+	/* A tmpfs without a limit says 0 of 0 blocks. What is kept back for root
+	 * is not counted, also for root: it is there to keep the host alive. */
+	*bytes = st.f_blocks ? (uint64_t)st.f_bavail * st.f_frsize : INT64_MAX;
+	return 0;
+}
+
+static int file_allocated(struct fc_io *io, uint64_t *bytes)
+{
+	struct stat st;
+
+	if (fstat(file_io(io)->fd, &st))
+		return FC_EIO;
+	*bytes = (uint64_t)st.st_blocks * 512;
+	return 0;
+}
+
+static void file_close(struct fc_io *io)
+{
+	struct file_io *f = file_io(io);
+
+	close(f->fd);
+	pthread_mutex_destroy(&f->sync_lock);
+	free(f);
+}
+
+static const struct fc_io_ops file_ops = {
+	.read = file_read,
+	.write = file_write,
+	.sync = file_sync,
+	.punch = file_punch,
+	.allocate = file_allocate,
+	.size = file_size,
+	.truncate = file_truncate,
+	.push = file_push,
+	.ahead = file_ahead,
+	.host_free = file_host_free,
+	.allocated = file_allocated,
+	.close = file_close,
+};
+
+int fc_io_file(int fd, bool read_only, struct fc_io **out)
+{
+	struct file_io *f = calloc(1, sizeof(*f));
+
+	*out = NULL;
+	if (!f) {
+		close(fd);
+		return FC_ENOMEM;
+	}
+	f->io = (struct fc_io){ .ops = &file_ops, .read_only = read_only };
+	f->fd = fd;
+	pthread_mutex_init(&f->sync_lock, NULL);
+	*out = &f->io;
+	return 0;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Container I/O: a table of operations, so that a real file and a simulated
+ * disk serve the same code. Every operation may be called from any thread;
+ * ranges that are written at once by two threads must not overlap.
+ */
+#ifndef FC_STORE_IO_H
+#define FC_STORE_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fusecrypt/error.h"
+
+struct fc_io;
+
+struct fc_io_ops {
+	/* Fills buf with n bytes from byte off; bytes past the end are zero.
+	 * 0, FC_EIO. */
+	int (*read)(struct fc_io *io, void *buf, size_t n, uint64_t off);
+	/* Writes all n bytes, growing the file as needed. 0, FC_EIO, FC_ENOSPC,
+	 * FC_EFBIG. After a failure any part of the range may have changed. */
+	int (*write)(struct fc_io *io, const void *buf, size_t n, uint64_t off);
+	/* fdatasync: all writes that returned before are durable. 0 or FC_EIO; on
+	 * a file, once it failed it goes on failing (R10). */
+	int (*sync)(struct fc_io *io);
+	/* Gives the range back to the host; it reads as zeros. 0, FC_EIO, FC_ENOTSUP. */
+	int (*punch)(struct fc_io *io, uint64_t off, uint64_t n);
+	/* Makes the range writable without FC_ENOSPC, keeping what it holds;
+	 * grows the file when it ends beyond. 0, FC_ENOSPC, FC_EFBIG, FC_EIO;
+	 * FC_ENOTSUP where the host cannot. */
+	int (*allocate)(struct fc_io *io, uint64_t off, uint64_t n);
+	/* The file's size in bytes. 0 or FC_EIO. */
+	int (*size)(struct fc_io *io, uint64_t *bytes);
+	/* Cuts the file to n bytes. 0 or FC_EIO. */
+	int (*truncate)(struct fc_io *io, uint64_t n);
+	/* Starts writing the range to the disk without waiting. A hint. */
+	void (*push)(struct fc_io *io, uint64_t off, uint64_t n);
+	/* Hints that the range will be read soon. */
+	void (*ahead)(struct fc_io *io, uint64_t off, uint64_t n);
+	/* Bytes the host could still give to this file. 0 or FC_EIO. */
+	int (*host_free)(struct fc_io *io, uint64_t *bytes);
+	/* Bytes the host has allocated to this file. 0 or FC_EIO. */
+	int (*allocated)(struct fc_io *io, uint64_t *bytes);
+	/* Frees io. */
+	void (*close)(struct fc_io *io);
+};
+
+struct fc_io {
+	const struct fc_io_ops *ops;
+	bool read_only;
+};
+
+static inline int fc_io_read(struct fc_io *io, void *buf, size_t n, uint64_t off)
+{
+	return io->ops->read(io, buf, n, off);
+}
+
+static inline int fc_io_write(struct fc_io *io, const void *buf, size_t n, uint64_t off)
+{
+	return io->read_only ? FC_EROFS : io->ops->write(io, buf, n, off);
+}
+
+static inline int fc_io_sync(struct fc_io *io)
+{
+	return io->ops->sync(io);
+}
+
+static inline int fc_io_punch(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	return io->read_only ? FC_EROFS : io->ops->punch(io, off, n);
+}
+
+static inline int fc_io_allocate(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	return io->read_only ? FC_EROFS : io->ops->allocate(io, off, n);
+}
+
+static inline int fc_io_size(struct fc_io *io, uint64_t *bytes)
+{
+	return io->ops->size(io, bytes);
+}
+
+static inline int fc_io_truncate(struct fc_io *io, uint64_t n)
+{
+	return io->read_only ? FC_EROFS : io->ops->truncate(io, n);
+}
+
+static inline void fc_io_push(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	io->ops->push(io, off, n);
+}
+
+static inline void fc_io_ahead(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	io->ops->ahead(io, off, n);
+}
+
+static inline int fc_io_host_free(struct fc_io *io, uint64_t *bytes)
+{
+	return io->ops->host_free(io, bytes);
+}
+
+static inline int fc_io_allocated(struct fc_io *io, uint64_t *bytes)
+{
+	return io->ops->allocated(io, bytes);
+}
+
+static inline void fc_io_close(struct fc_io *io)
+{
+	if (io)
+		io->ops->close(io);
+}
+
+/*
+ * store/file_io.c: a file of the host. The descriptor becomes the io's own
+ * (closed by close, also when this fails). Locks are the caller's.
+ */
+int fc_io_file(int fd, bool read_only, struct fc_io **out);
+
+/*
+ * store/sim_io.c: a disk in memory for tests: sparse 4 KiB pages, up to 4 TiB
+ * (FC_EFBIG beyond). It records every write, punch and truncate (the trace),
+ * marks syncs, and can fail the n-th call of a kind. A write that runs into the
+ * limit leaves, and records, what fitted. Operations may give FC_ENOMEM too.
+ */
+enum fc_sim_kind { FC_SIM_READ, FC_SIM_WRITE, FC_SIM_SYNC, FC_SIM_PUNCH, FC_SIM_ALLOCATE, FC_SIM_KINDS };
+
+struct fc_sim_event {
+	enum fc_sim_kind kind; /* WRITE, PUNCH, ALLOCATE or SYNC; truncate is recorded as a PUNCH to 2^63 */
+	uint64_t off, bytes;
+	uint8_t *data; /* WRITE: bytes copied, owned by the trace */
+};
+
+struct fc_io *fc_io_sim(void); /* NULL: out of memory */
+/* A disk with the same content, without trace, failures and limit. Cheap. */
+struct fc_io *fc_io_sim_clone(struct fc_io *sim);
+/* Recording is off at first; switching it on starts an empty trace. */
+void fc_io_sim_record(struct fc_io *sim, bool on);
+/* The trace, owned by sim, valid until the next operation on it. */
+const struct fc_sim_event *fc_io_sim_trace(struct fc_io *sim, size_t *count);
+/* Applies one event to another disk; bytes from..to (512-byte multiples) of a
+ * WRITE only, all of it with 0, UINT64_MAX. */
+int fc_io_sim_apply(struct fc_io *sim, const struct fc_sim_event *event, uint64_t from, uint64_t to);
+/* The n-th call (from 1) of that kind from now on fails with error; with
+ * `always`, all later ones too. n = 0 clears. */
+void fc_io_sim_fail(struct fc_io *sim, enum fc_sim_kind kind, uint64_t n, int error, bool always);
+/* Bytes the disk may hold in all, 0 for no limit: writes and allocations beyond give FC_ENOSPC. */
+void fc_io_sim_limit(struct fc_io *sim, uint64_t bytes);
+/* Of the whole content and the size, for telling states apart; holes and zeros
+ * are alike. */
+uint64_t fc_io_sim_hash(struct fc_io *sim);
+
+#endif

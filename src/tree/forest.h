@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The two trees of a container, the space map, and what they share: one
+ * transaction at a time is *running* (its changes are in memory), and at most
+ * one is being committed (frozen).
+ *
+ * A block that is freed while transaction g runs is referred to by root g-1 and
+ * perhaps g-2, not by root g. It may be written again when root g+1 is durable:
+ * then both root slots hold g and g+1. (DESIGN R1; format.h F2)
+ *
+ * Everything here is protected by the owner's lock as btree.h says.
+ */
+#ifndef FC_TREE_FOREST_H
+#define FC_TREE_FOREST_H
+
+#include "cache/node_cache.h"
+#include "tree/btree.h"
+
+struct fc_tree {
+	struct fc_forest *forest;
+	uint8_t kind;	    /* FC_TREE_FILE, FC_TREE_SPACE */
+	struct fc_ptr root; /* block may be virtual */
+};
+
+struct fc_range {
+	uint64_t start;
+	uint32_t count;
+};
+
+/* Ranges freed while one transaction ran. */
+struct fc_pending {
+	uint64_t txg;
+	struct fc_range *range;
+	size_t count, room;
+	size_t stored; /* items of the space tree that hold it */
+};
+
+enum { FC_CHUNK_F_DIRTY = 1, FC_CHUNK_F_SOLID = 2, FC_CHUNK_F_FREED = 4, FC_CHUNK_F_PUNCHING = 8 };
+
+struct fc_chunk {
+	uint64_t *map;	/* set: in use (or pending); NULL when used is 0 or all */
+	uint16_t used;
+	uint8_t kind;
+	uint8_t flags; /* DIRTY: the item is out of date; SOLID: the host has allocated all of it;
+			* FREED: has free blocks that the host may still hold;
+			* PUNCHING: some of them are being given back */
+};
+
+#define FC_PENDINGS 4
+
+struct fc_space {
+	struct fc_chunk *chunk; /* from first_chunk on */
+	size_t chunks, room;
+	uint64_t first_chunk;
+	struct fc_pending pending[FC_PENDINGS]; /* by txg % FC_PENDINGS */
+	struct fc_range *inflight;	   /* allocated, and no item refers to them yet */
+	size_t inflights, inflight_room;
+	struct fc_range gone[FC_PENDINGS]; /* PENDING items to delete: start = txg, count = items */
+	size_t gones;
+	size_t data_at, node_at;   /* where the next search starts */
+	uint64_t data_used, node_used; /* blocks, pending not counted */
+	uint64_t node_free;	   /* blocks free in node chunks */
+	uint64_t solid_free;	   /* blocks free in solid data chunks */
+	uint64_t reserved;	   /* of these, promised to dirty pages */
+	uint64_t cap;		   /* bytes, 0 none */
+	uint64_t shared;	   /* REF items */
+	size_t dirty_chunks;
+	bool no_allocate;	   /* the host cannot preallocate */
+	unsigned ahead;		   /* chunks to preallocate at a time */
+};
+
+struct fc_forest {
+	struct fc_io *io;
+	struct fc_sessions *sessions;
+	uint32_t session;	  /* that seals now; 0 none yet */
+	_Atomic uint64_t node_nonce, data_nonce; /* next to use */
+	struct fc_node_cache cache;
+	struct fc_tree files, spaces;
+	struct fc_space space;
+	uint64_t txg;		  /* running */
+	size_t dirty;		  /* dirty nodes of the running transaction */
+	struct fc_node **frozen;  /* being committed, children before parents */
+	size_t frozens, frozen_room;
+	struct fc_ptr frozen_files, frozen_spaces; /* the roots that are committed */
+};
+
+/* Frees everything in memory. */
+void fc_forest_fini(struct fc_forest *f);
+
+/* ---- btree.c ------------------------------------------------------------ */
+
+/* An empty tree: one dirty leaf (reserved before). */
+void fc_tree_make(struct fc_tree *tree);
+/* Reads the node at ptr into the cache, or finds it there. */
+int fc_tree_node(struct fc_tree *tree, const struct fc_ptr *ptr, struct fc_node **out);
+/* Spare nodes that make any single operation's changes safe. */
+#define FC_TREE_SPARES 192u
+
+/* ---- commit.c ------------------------------------------------------------
+ * freeze (exclusive lock) → write (no lock) → [root record] → finish (exclusive lock). */
+
+/* Brings the space tree up to date, gives every dirty node its block and
+ * freezes all: the next transaction runs on. FC_ENOSPC, FC_ENOMEM: then nothing
+ * was frozen and the fs must not go on writing. */
+int fc_forest_freeze(struct fc_forest *f);
+/* Seals and writes the frozen nodes; no sync. frozen_files and frozen_spaces
+ * are then complete. */
+int fc_forest_write(struct fc_forest *f);
+/* The root that refers to them is durable: nodes are clean, old ranges free. */
+void fc_forest_finish(struct fc_forest *f);
+
+/* ---- space.c -------------------------------------------------------------- */
+
+int fc_space_load(struct fc_forest *f, uint64_t first_chunk, uint64_t end_chunk, uint64_t node_blocks, uint64_t data_blocks);
+void fc_space_fini(struct fc_space *s);
+/* Chunks from the first to the end of those ever used. */
+uint64_t fc_space_end(const struct fc_space *s);
+
+/* Promises n data blocks to dirty pages: FC_ENOSPC when the host, or the cap,
+ * cannot give them. last: a few blocks are kept back for operations that free
+ * space; this is one. */
+int fc_space_reserve(struct fc_forest *f, uint64_t n, bool last);
+/* Back into the promise, after a write that failed: the blocks were just cancelled. */
+void fc_space_promise_again(struct fc_forest *f, uint64_t n);
+void fc_space_unreserve(struct fc_forest *f, uint64_t n);
+/* A run of 1..want data blocks within a chunk that can be written without
+ * FC_ENOSPC. It is in flight until fc_space_landed (an item refers to it) or
+ * fc_space_free_data. promised: comes out of the reservation. */
+int fc_space_alloc_data(struct fc_forest *f, uint32_t want, bool promised, struct fc_range *out);
+void fc_space_landed(struct fc_forest *f, const struct fc_range *range);
+/* In flight, and never sealed into or referred to: free at once... */
+void fc_space_cancel(struct fc_forest *f, const struct fc_range *range);
+/* Gives up one owner of the range. fc_space_load_refs first, when shared. */
+void fc_space_free_data(struct fc_forest *f, uint64_t start, uint32_t count);
+/* One more owner. Load first. */
+void fc_space_share(struct fc_forest *f, uint64_t start, uint32_t count);
+/* Loads the items that free and share of this range will touch. */
+int fc_space_load_refs(struct fc_forest *f, uint64_t start, uint32_t count);
+/* Replay: the range was allocated before the crash. FC_ECORRUPT when it cannot have been. */
+int fc_space_claim(struct fc_forest *f, uint64_t start, uint32_t count);
+
+/* A node's blocks; FC_ENOSPC when no node chunk has room (see ..._grow_nodes). */
+int fc_space_alloc_node(struct fc_forest *f, uint64_t *block);
+void fc_space_free_node(struct fc_forest *f, uint64_t block);
+/* Makes room for n more nodes in node chunks if the host has it. 0 or FC_ENOSPC, FC_EIO. */
+int fc_space_grow_nodes(struct fc_forest *f, uint64_t n);
+/* Upper bound of nodes that the space tree will need at the next freeze. */
+uint64_t fc_space_tree_need(const struct fc_forest *f);
+
+/* Writes out-of-date chunk items and pending ranges into the space tree:
+ * 1 something was written, 0 nothing to do, a reading error. */
+int fc_space_store(struct fc_forest *f);
+/* Ranges freed while transaction txg ran may be used again. */
+void fc_space_release(struct fc_forest *f, uint64_t txg);
+
+/* Do more than a few blocks wait for commits to be free? */
+bool fc_space_waiting(const struct fc_forest *f);
+
+/* Up to max ranges of free blocks that the host may still hold are taken out
+ * of the free space, to be punched and then returned by fc_space_punched. */
+size_t fc_space_punchable(struct fc_forest *f, struct fc_range *out, size_t max);
+void fc_space_punched(struct fc_forest *f, const struct fc_range *range, size_t n);
+
+#endif

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A container on tmpfs.
+# shellcheck source=tests/cases/lib.sh
+. "$SOURCE/tests/cases/lib.sh"
+# shellcheck source=tests/cases/lib-host.sh
+. "$SOURCE/tests/cases/lib-host.sh"
+on_host tmpfs 700M

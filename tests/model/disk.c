@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "disk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "secret/secret.h"
+#include "store/header.h"
+
+const uint8_t fc_disk_master[FC_KEY_BYTES] = { 0x6b, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233 };
+
+struct shell {
+	struct fc_io io;
+	struct fc_disk *disk;
+};
+
+static struct fc_disk *disk_of(struct fc_io *io)
+{
+	return ((struct shell *)io)->disk;
+}
+
+static int count(struct fc_disk *disk, enum fc_sim_kind kind, int error)
+{
+	disk->calls[kind]++;
+	disk->failed[kind] += error != 0;
+	return error;
+}
+
+static int shell_read(struct fc_io *io, void *buf, size_t n, uint64_t off)
+{
+	return count(disk_of(io), FC_SIM_READ, fc_io_read(disk_of(io)->sim, buf, n, off));
+}
+
+static int shell_write(struct fc_io *io, const void *buf, size_t n, uint64_t off)
+{
+	return count(disk_of(io), FC_SIM_WRITE, fc_io_write(disk_of(io)->sim, buf, n, off));
+}
+
+static int shell_sync(struct fc_io *io)
+{
+	return count(disk_of(io), FC_SIM_SYNC, fc_io_sync(disk_of(io)->sim));
+}
+
+static int shell_punch(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	return count(disk_of(io), FC_SIM_PUNCH, fc_io_punch(disk_of(io)->sim, off, n));
+}
+
+static int shell_allocate(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	return count(disk_of(io), FC_SIM_ALLOCATE, fc_io_allocate(disk_of(io)->sim, off, n));
+}
+
+static int shell_size(struct fc_io *io, uint64_t *bytes)
+{
+	return fc_io_size(disk_of(io)->sim, bytes);
+}
+
+static int shell_truncate(struct fc_io *io, uint64_t n)
+{
+	return fc_io_truncate(disk_of(io)->sim, n);
+}
+
+static void shell_push(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	fc_io_push(disk_of(io)->sim, off, n);
+}
+
+static void shell_ahead(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	fc_io_ahead(disk_of(io)->sim, off, n);
+}
+
+static int shell_host_free(struct fc_io *io, uint64_t *bytes)
+{
+	return fc_io_host_free(disk_of(io)->sim, bytes);
+}
+
+static int shell_allocated(struct fc_io *io, uint64_t *bytes)
+{
+	return fc_io_allocated(disk_of(io)->sim, bytes);
+}
+
+static void shell_close(struct fc_io *io)
+{
+	free(io);
+}
+
+static const struct fc_io_ops shell_ops = {
+	.read = shell_read,
+	.write = shell_write,
+	.sync = shell_sync,
+	.punch = shell_punch,
+	.allocate = shell_allocate,
+	.size = shell_size,
+	.truncate = shell_truncate,
+	.push = shell_push,
+	.ahead = shell_ahead,
+	.host_free = shell_host_free,
+	.allocated = shell_allocated,
+	.close = shell_close,
+};
+
+static void *must(void *p, const char *what)
+{
+	if (!p) {
+		fprintf(stderr, "%s: out of memory\n", what);
+		abort();
+	}
+	return p;
+}
+
+struct fc_io *fc_disk_io(struct fc_disk *disk, bool read_only)
+{
+	struct shell *shell = must(calloc(1, sizeof(*shell)), "disk");
+
+	shell->io.ops = &shell_ops;
+	shell->io.read_only = read_only;
+	shell->disk = disk;
+	return &shell->io;
+}
+
+void fc_disk_format(struct fc_disk *disk, uint32_t cipher, struct fc_time now)
+{
+	struct fc_header header = { .version = FC_FORMAT_VERSION, .cipher = cipher, .key_epoch = 1,
+				    .log_bytes = FC_LOG_MIN, .created = 1700000000 };
+	struct fc_io *io;
+	int error;
+
+	memset(header.uuid, 0x42, sizeof(header.uuid));
+	*disk = (struct fc_disk){ .sim = must(fc_io_sim(), "disk") };
+	io = fc_disk_io(disk, false);
+	error = fc_secret_init();
+	if (!error)
+		error = fc_fs_format(io, &header, fc_disk_master, 0, 0, 0, now);
+	fc_io_close(io);
+	if (error) {
+		fprintf(stderr, "format: %s\n", fc_error_text(error));
+		abort();
+	}
+}
+
+void fc_disk_clone(struct fc_disk *disk, const struct fc_disk *from)
+{
+	*disk = (struct fc_disk){ .sim = must(fc_io_sim_clone(from->sim), "disk") };
+}
+
+void fc_disk_free(struct fc_disk *disk)
+{
+	fc_io_close(disk->sim);
+	disk->sim = NULL;
+}
+
+size_t fc_disk_events(struct fc_disk *disk)
+{
+	size_t n;
+
+	fc_io_sim_trace(disk->sim, &n);
+	return n;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The unlock helper: the only program that sees a passphrase. fusecrypt runs
+ * it, it asks, derives, unwraps, sends the master key over a socket that it
+ * inherited, and exits. See fusecrypt-unlock(8) and key/unlock_reply.h.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "key/keyfile.h"
+#include "secret/secret.h"
+#include "unlock_ask.h"
+#include "unlock_secret.h"
+
+#define TRIES 3
+
+struct unlock {
+	int reply_fd;
+	struct fc_unlock_request request;
+	struct unlock_secret *secret;
+	struct fc_unlock_reply *reply;
+	struct fc_headers *headers;
+};
+
+static const char usage[] = "fusecrypt-unlock is run by fusecrypt, to ask for secrets: see fusecrypt-unlock(8)\n";
+
+/* Keeps all memory out of swap where that cannot make a later allocation fail. */
+static void lock_memory(void)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct caps[2] = { 0 };
+	struct rlimit limit;
+	bool unlimited = !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur == RLIM_INFINITY;
+
+	if (!unlimited && !syscall(SYS_capget, &head, caps))
+		unlimited = caps[0].effective & 1u << CAP_IPC_LOCK;
+	mlockall(unlimited ? MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT : MCL_CURRENT | MCL_ONFAULT);
+}
+
+static int number_arg(const char *text)
+{
+	char *end;
+	long v = strtol(text, &end, 10);
+
+	return *text && !*end && v >= 0 && v < 1 << 20 ? (int)v : -1;
+}
+
+static bool parse_args(int argc, char **argv, struct unlock *u)
+{
+	static const struct option options[] = {
+		{ "reply-fd", required_argument, NULL, 'r' },
+		{ "container-fd", required_argument, NULL, 'c' },
+		{ "container", required_argument, NULL, 'n' },
+		{ "kdf", required_argument, NULL, 'k' },
+		{ "passphrase-file", required_argument, NULL, 'p' },
+		{ "passphrase-fd", required_argument, NULL, 'd' },
+		{ "key-file", required_argument, NULL, 'f' },
+		{ "recovery-code-file", required_argument, NULL, 'y' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct fc_unlock_request *r = &u->request;
+	int c;
+
+	u->reply_fd = r->container_fd = r->from.passphrase_fd = -1;
+	if (argc < 2 || (strcmp(argv[1], "open") && strcmp(argv[1], "create")))
+		return false;
+	r->create = !strcmp(argv[1], "create");
+	optind = 2;
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 'r':
+			u->reply_fd = number_arg(optarg);
+			break;
+		case 'c':
+			r->container_fd = number_arg(optarg);
+			break;
+		case 'n':
+			r->container = optarg;
+			break;
+		case 'k':
+			r->kdf = optarg;
+			break;
+		case 'p':
+			r->from.passphrase_file = optarg;
+			break;
+		case 'd':
+			r->from.passphrase_fd = number_arg(optarg);
+			break;
+		case 'f':
+			r->from.key_file = optarg;
+			break;
+		case 'y':
+			r->from.recovery_file = optarg;
+			break;
+		default:
+			return false;
+		}
+	}
+	return optind == argc && u->reply_fd >= 0 && r->container &&
+	       (r->create ? r->kdf != NULL : r->container_fd >= 0);
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static const char *kind_name(uint32_t kind)
+{
+	switch (kind) {
+	case FC_SLOT_KIND_PASSPHRASE:
+		return "passphrase";
+	case FC_SLOT_KIND_KEY_FILE:
+		return "key file";
+	default:
+		return "recovery code";
+	}
+}
+
+static bool has_kind(const struct fc_headers *h, uint32_t kind)
+{
+	for (int c = 0; c < 2; c++)
+		for (unsigned i = 0; !h->status[c] && i < FC_SLOTS; i++)
+			if (h->copy[c].slots[i].used && h->copy[c].slots[i].kind == kind)
+				return true;
+	return false;
+}
+
+static int try_secret(struct unlock *u)
+{
+	const struct unlock_secret *s = u->secret;
+
+	return fc_slot_unlock(u->headers, s->kind, s->bytes, s->n, u->reply->master, NULL);
+}
+
+static void say_refused(struct unlock *u, int rc)
+{
+	const char *container = u->request.container, *kind = kind_name(u->secret->kind);
+
+	if (rc == FC_EBADKEY && !has_kind(u->headers, u->secret->kind))
+		unlock_say("%s has no %s: no key opens it", container, kind);
+	else if (rc == FC_EBADKEY)
+		unlock_say("no key opens %s: this is not its %s", container, kind);
+	else if (rc == FC_EFORGED)
+		unlock_say("the %s opens %s, but the header does not authenticate: it was damaged or forged", kind,
+			   container);
+	else if (rc == FC_ENOMEM)
+		unlock_say("the %s of %s costs more memory to try than this machine has free", kind, container);
+	else if (rc == FC_ECORRUPT)
+		unlock_say("%s asks for an absurd effort to try its %s: its header was damaged or forged", container,
+			   kind);
+	else
+		unlock_say("%s cannot be opened: %s", container, fc_error_text(rc));
+}
+
+static int open_asking(struct unlock *u)
+{
+	int rc = FC_EBADKEY;
+
+	u->secret->kind = FC_SLOT_KIND_PASSPHRASE;
+	if (!has_kind(u->headers, FC_SLOT_KIND_PASSPHRASE)) {
+		unlock_say("%s has no passphrase: use --key-file or --recovery-code-file", u->request.container);
+		return FC_EBADKEY;
+	}
+	for (int i = 0; i < TRIES && rc == FC_EBADKEY; i++) {
+		rc = unlock_passphrase_asked(u->request.container, false, u->secret);
+		if (rc)
+			return rc;
+		/* no container has an empty one: do not spend a second on it */
+		rc = u->secret->n ? try_secret(u) : FC_EBADKEY;
+		if (rc == FC_EBADKEY && i + 1 < TRIES)
+			unlock_tell("That does not open it.");
+	}
+	if (rc)
+		say_refused(u, rc);
+	return rc;
+}
+
+/* Reads and tries the i-th of the secrets given; FC_ENOENT: it is not given. */
+static int open_given(struct unlock *u, int i)
+{
+	const struct fc_secret_from *from = &u->request.from;
+	int rc;
+
+	if (i == 0 && (from->passphrase_file || from->passphrase_fd >= 0))
+		rc = unlock_passphrase_given(from, u->secret);
+	else if (i == 1 && from->key_file)
+		rc = unlock_key_file_given(from->key_file, false, u->secret);
+	else if (i == 2 && from->recovery_file)
+		rc = unlock_recovery_given(from->recovery_file, u->secret);
+	else
+		return 0;
+	if (rc)
+		return rc;
+	rc = try_secret(u);
+	if (rc)
+		say_refused(u, rc);
+	return rc ? rc : 1;
+}
+
+static int do_open(struct unlock *u)
+{
+	struct fc_io *io = NULL;
+	int rc = fc_io_file(u->request.container_fd, true, &io), first = 0;
+
+	if (!rc)
+		rc = fc_headers_load(io, u->headers);
+	if (rc) {
+		unlock_say("the header of %s cannot be used: %s", u->request.container, fc_error_text(rc));
+	} else if (!fc_secret_given(&u->request.from)) {
+		first = open_asking(u);
+	} else {
+		for (int i = 0; i < 3 && rc != 1; i++) {
+			rc = open_given(u, i);
+			if (rc < 0 && !first)
+				first = rc;
+		}
+		if (rc == 1)
+			first = 0;
+		rc = 0;
+	}
+	fc_io_close(io);
+	return rc ? rc : first;
+}
+
+/* ---- creating ----------------------------------------------------------- */
+
+static int new_slot(struct unlock *u, const struct fc_kdf_cost *cost)
+{
+	struct unlock_secret *s = u->secret;
+	struct fc_unlock_reply *r = u->reply;
+	int rc = fc_slot_seal(&r->slots[r->slot_count], s->kind, cost, 1, (uint64_t)time(NULL), s->bytes, s->n,
+			      r->master);
+
+	if (rc)
+		unlock_say("the %s cannot be set up: %s", kind_name(s->kind), fc_error_text(rc));
+	else
+		r->slot_count++;
+	return rc;
+}
+
+static int make_cost(struct unlock *u, struct fc_kdf_cost *cost)
+{
+	int rc = fc_kdf_named(u->request.kdf, cost);
+
+	if (rc)
+		unlock_say("--kdf %s: %s", u->request.kdf, fc_error_text(rc));
+	return rc;
+}
+
+static int create_passphrase(struct unlock *u)
+{
+	const struct fc_secret_from *from = &u->request.from;
+	struct fc_kdf_cost cost;
+	int rc;
+
+	if (from->passphrase_file || from->passphrase_fd >= 0)
+		rc = unlock_passphrase_given(from, u->secret);
+	else
+		rc = unlock_passphrase_asked(u->request.container, true, u->secret);
+	/* An empty new passphrase is a mistake of the call, not a wrong key. */
+	if (rc == FC_EBADKEY)
+		rc = FC_EINVAL;
+	if (!rc)
+		rc = make_cost(u, &cost);
+	return rc ? rc : new_slot(u, &cost);
+}
+
+static int create_key_file(struct unlock *u)
+{
+	struct fc_kdf_cost cost = { FC_KDF_NONE, 0, 0 };
+	int rc = unlock_key_file_given(u->request.from.key_file, true, u->secret);
+
+	/* A short file may hold a word that can be guessed. */
+	if (!rc && u->secret->file_bytes < FC_KEYFILE_SHORT)
+		rc = make_cost(u, &cost);
+	return rc ? rc : new_slot(u, &cost);
+}
+
+static int do_create(struct unlock *u)
+{
+	const struct fc_secret_from *from = &u->request.from;
+	const struct fc_kdf_cost none = { FC_KDF_NONE, 0, 0 };
+	bool passphrase = from->passphrase_file || from->passphrase_fd >= 0 || !from->key_file;
+	int rc = 0;
+
+	randombytes_buf(u->reply->master, FC_KEY_BYTES);
+	if (passphrase)
+		rc = create_passphrase(u);
+	if (!rc && from->key_file)
+		rc = create_key_file(u);
+	if (!rc && from->recovery_file)
+		rc = unlock_recovery_drawn(from->recovery_file, u->secret);
+	if (!rc && from->recovery_file)
+		rc = new_slot(u, &none);
+	return rc;
+}
+
+static int send_reply(struct unlock *u)
+{
+	struct fc_unlock_reply *r = u->reply;
+	ssize_t n;
+
+	r->protocol = FC_UNLOCK_PROTOCOL;
+	r->bytes = sizeof(*r);
+	if (r->error)
+		sodium_memzero(r->master, FC_KEY_BYTES);
+	do
+		n = send(u->reply_fd, r, sizeof(*r), MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(*r) ? 0 : FC_EIO;
+}
+
+int main(int argc, char **argv)
+{
+	struct unlock u = { .headers = calloc(1, sizeof(*u.headers)) };
+	int rc;
+
+	if (!parse_args(argc, argv, &u)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (fc_secret_init() || fc_secret_harden()) {
+		unlock_say("core dumps cannot be switched off: not asking for secrets");
+		return 1;
+	}
+	lock_memory();
+	u.secret = fc_secret_alloc(sizeof(*u.secret));
+	u.reply = fc_secret_alloc(sizeof(*u.reply));
+	if (!u.secret || !u.reply || !u.headers) {
+		unlock_say("out of memory");
+		return 1;
+	}
+	rc = u.reply->error = u.request.create ? do_create(&u) : do_open(&u);
+	if (!fc_secret_locked())
+		unlock_say(
+			"warning: secrets could not be locked into memory and may be swapped out: raise `ulimit -l`");
+	if (send_reply(&u))
+		rc = FC_EIO;
+	fc_secret_free(u.reply);
+	fc_secret_free(u.secret);
+	free(u.headers);
+	return rc == FC_EINTERRUPTED ? 130 : rc ? 1 : 0;
+}
