@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fusecrypt/container.h"
+#include "secret/secret.h"
 #include "store/header.h"
 #include "store/io.h"
 
@@ -44,6 +45,7 @@ static inline void fixture_open(struct fixture *f)
 				    .uuid = { 9 } };
 	struct fc_io *io = fc_io_sim();
 
+	ck_assert_int_eq(fc_secret_init(), 0);
 	f->now = (struct fc_time){ .sec = 1000, .nsec = 5 };
 	ck_assert_ptr_nonnull(io);
 	ck_assert_int_eq(fc_fs_format(io, &header, fixture_master, 0, 0, 0, f->now), 0);

@@ -184,6 +184,7 @@ START_TEST(every_bound_is_checked)
 		{ FC_H_LOG_BYTES, 8, 0, FC_ECORRUPT },
 		{ FC_H_LOG_BYTES, 8, FC_LOG_MIN - FC_LOG_ALIGN, FC_ECORRUPT },
 		{ FC_H_LOG_BYTES, 8, FC_LOG_DEFAULT + 4096, FC_ECORRUPT },
+		{ FC_H_LOG_BYTES, 8, FC_LOG_DEFAULT - 4096, FC_ECORRUPT },
 		{ FC_H_LOG_BYTES, 8, FC_LOG_DEFAULT - FC_LOG_ALIGN, 0 }, /* the same chunk */
 		{ FC_H_LOG_BYTES, 8, UINT64_MAX - FC_LOG_ALIGN + 1, FC_ECORRUPT },
 		{ FC_H_LOG_BYTES, 8, FC_LOG_MAX + FC_LOG_ALIGN, FC_ECORRUPT },
@@ -229,6 +230,10 @@ START_TEST(log_sizes_and_the_start_of_data)
 		fc_header_encode(&h, FC_HEADER_A, key, raw);
 		ck_assert_int_eq(fc_header_decode(&got, FC_HEADER_A, raw), 0);
 	}
+	h.log_bytes = FC_LOG_MAX + FC_LOG_ALIGN;
+	h.data_offset = fc_header_data_offset(h.log_bytes);
+	fc_header_encode(&h, FC_HEADER_A, key, raw);
+	ck_assert_int_eq(fc_header_decode(&got, FC_HEADER_A, raw), FC_ECORRUPT);
 }
 END_TEST
 

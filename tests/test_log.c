@@ -288,6 +288,28 @@ START_TEST(hostile_sizes_are_refused)
 }
 END_TEST
 
+/* Nor do they fit when the tag is right: the length of a record is what its bytes take. */
+START_TEST(a_sealed_record_of_the_wrong_length_is_refused)
+{
+	struct fc_log_head head = first, at = first;
+	uint8_t raw[FC_BLOCK];
+	struct fc_aead *aead;
+	uint32_t blocks;
+
+	append(&head, 100, 0);
+	ck_assert_int_eq(fc_sessions_aead(place.sessions, 1, FC_PURPOSE_LOG, &aead), 0);
+	ck_assert_int_eq(fc_io_read(place.io, raw, FC_BLOCK, place.offset), 0);
+	for (blocks = 0; blocks < 4; blocks++) {
+		fc_put_u32(raw + FC_L_BLOCKS, blocks);
+		ck_assert_int_eq(
+			fc_aead_seal(aead, 1, raw, FC_L_TAG, payload + 1, 100, raw + FC_L_PAYLOAD, raw + FC_L_TAG), 0);
+		ck_assert_int_eq(fc_io_write(place.io, raw, FC_BLOCK, place.offset), 0);
+		at = first;
+		ck_assert_int_eq(next(&at, 100, 0), blocks == 1 ? 0 : FC_ENOENT);
+	}
+}
+END_TEST
+
 /* Every block of a large ring says that it begins a record as large as the ring. */
 START_TEST(a_ring_of_decoys_is_bounded)
 {
@@ -334,6 +356,7 @@ int main(void)
 	tcase_add_test(tc, records_of_another_chain_do_not_count);
 	tcase_add_test(tc, a_missing_session_or_place_is_an_error);
 	tcase_add_test(tc, hostile_sizes_are_refused);
+	tcase_add_test(tc, a_sealed_record_of_the_wrong_length_is_refused);
 	tcase_add_test(tc, a_ring_of_decoys_is_bounded);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);

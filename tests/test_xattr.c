@@ -189,7 +189,7 @@ static int put_at(uint64_t ino, const char *name, const void *value, size_t n)
 	ok(fc_fs_begin(f.fs, 30, false));
 	ok(fc_inode_load(f.fs, ino, &inode));
 	ok(fc_xattr_load(f.fs, ino, HASH));
-	err = fc_xattr_put(f.fs, &inode, HASH, &key, &bytes);
+	err = fc_xattr_put(f.fs, &inode, HASH, &key, &bytes, false);
 	if (!err)
 		ok(fc_inode_put(f.fs, &inode));
 	fc_fs_end(f.fs);

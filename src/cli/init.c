@@ -258,17 +258,18 @@ static int make(const struct init_job *job, const struct fc_unlock_reply *reply)
 
 static int run(int argc, char **argv)
 {
-	struct init_job job = { .kdf = "auto", .cipher = fc_cipher_auto(), .log_bytes = FC_LOG_DEFAULT };
+	struct init_job job = { .kdf = "auto", .log_bytes = FC_LOG_DEFAULT };
 	struct fc_unlock_request request = { .create = true, .container_fd = -1 };
 	struct fc_unlock_reply *reply;
 	int status;
 
-	job.from = FC_SECRET_FROM_NONE;
-	status = parse(argc, argv, &job);
-	if (!status && (fc_secret_init() || fc_secret_harden())) {
+	if (fc_secret_init() || fc_secret_harden()) {
 		fc_cli_say("core dumps cannot be switched off: no key is taken into such a process");
-		status = FC_EXIT_FAILED;
+		return FC_EXIT_FAILED;
 	}
+	job.from = FC_SECRET_FROM_NONE;
+	job.cipher = fc_cipher_auto();
+	status = parse(argc, argv, &job);
 	if (!status)
 		status = check_place(&job);
 	if (!status) {
@@ -287,7 +288,7 @@ static int run(int argc, char **argv)
 
 const struct fc_command fc_command_init = {
 	.name = "init",
-	.arguments = "CONTAINER [OPTION…]",
+	.arguments = "CONTAINER [OPTION...]",
 	.summary = "makes an empty container",
 	.help = "  --cipher auto|aes-256-gcm|xchacha20-poly1305\n"
 		"  --kdf auto|interactive|moderate|sensitive    what a guess of the passphrase costs\n"
@@ -296,7 +297,7 @@ const struct fc_command fc_command_init = {
 		"  --passphrase-file FILE, --new-passphrase-file FILE\n"
 		"                               the passphrase is the first line of FILE (- is standard input)\n"
 		"  --passphrase-fd N, --new-passphrase-fd N\n"
-		"                               … of what descriptor N gives\n"
+		"                               ... of what descriptor N gives\n"
 		"  --key-file FILE, --new-key-file FILE\n"
 		"                               the whole of FILE is a key; no passphrase unless one is given too\n"
 		"  --recovery-code-file FILE    writes a recovery code to a new FILE (- is standard output)\n"

@@ -100,6 +100,15 @@ static int finish(int status)
 	return status;
 }
 
+/* As mount.fuse3 calls it: fusecrypt CONTAINER MOUNTPOINT -o OPT,... */
+static int run_from_fstab(int argc, char **argv)
+{
+	char name[] = "mount";
+
+	argv[0] = name;
+	return fc_command_mount.run(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
 	const struct fc_command *command;
@@ -118,6 +127,8 @@ int main(int argc, char **argv)
 	}
 	opterr = 0; /* getopt would speak for a program named after the subcommand */
 	command = find_command(argv[1]);
+	if (!command && argv[1][0] == '/')
+		return finish(run_from_fstab(argc, argv));
 	if (!command)
 		return fc_cli_usage(NULL, "there is no subcommand %s", argv[1]);
 	if (wants_help(argc - 1, argv + 1)) {

@@ -191,7 +191,7 @@ static int run(int argc, char **argv)
 
 const struct fc_command fc_command_mount = {
 	.name = "mount",
-	.arguments = "CONTAINER MOUNTPOINT [OPTION…]",
+	.arguments = "CONTAINER MOUNTPOINT [OPTION...]",
 	.summary = "shows what a container holds, in a directory",
 	.help = "  --read-only                  change nothing\n"
 		"  --foreground                 stay in the foreground, trouble goes to standard error\n"
@@ -200,7 +200,7 @@ const struct fc_command fc_command_mount = {
 		"  --passphrase-fd N            first line of what descriptor N gives\n"
 		"  --key-file FILE              the whole of FILE is the secret\n"
 		"  --recovery-code-file FILE    first line of FILE is a recovery code\n"
-		"  -o OPT,…                     allow_other, ro, noatime and the like; commit=SECONDS (5),\n"
+		"  -o OPT,...                     allow_other, ro, noatime and the like; commit=SECONDS (5),\n"
 		"                               cache=SIZE, idle=TIME, uid=, gid=, passphrase-file=, key-file=;\n"
 		"                               a comma within a value is written \\,\n",
 	.run = run,

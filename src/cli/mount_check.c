@@ -41,6 +41,11 @@ static int check_machine(const struct fc_mount_job *job)
 			   "that this runs in have the device");
 		return FC_EXIT_MOUNTPOINT;
 	}
+	if (access("/dev/fuse", R_OK | W_OK)) {
+		fc_cli_say("/dev/fuse may not be opened by you: it is root's alone here, and usually open to all (mode "
+			   "0666)");
+		return FC_EXIT_MOUNTPOINT;
+	}
 	if (job->options.allow_other && geteuid() && !user_may_allow_other()) {
 		fc_cli_say("allow_other lets other users in, which an ordinary user may only do where /etc/fuse.conf "
 			   "has the line "
@@ -94,10 +99,7 @@ static int check_directory(const char *point)
 	struct stat st;
 
 	if (stat(point, &st)) {
-		if (errno == ENOENT)
-			fc_cli_say("mount point %s does not exist: make it with `mkdir`", point);
-		else
-			fc_cli_say("mount point %s cannot be used: %s", point, strerror(errno));
+		fc_cli_say("mount point %s cannot be used: %s", point, strerror(errno));
 		return FC_EXIT_MOUNTPOINT;
 	}
 	if (!S_ISDIR(st.st_mode)) {
@@ -109,31 +111,6 @@ static int check_directory(const char *point)
 		return FC_EXIT_MOUNTPOINT;
 	}
 	return 0;
-}
-
-/* Takes away what a crashed daemon left at the path. */
-static int clean_dead(const char *path)
-{
-	char *point = fc_path_resolve(path), text[256];
-	const struct fc_mount *m;
-	struct fc_mounts mounts = { 0 };
-	int status = FC_EXIT_MOUNTPOINT, err;
-
-	if (!point || fc_mounts_read("/proc/self/mountinfo", &mounts) || !(m = fc_mounts_at(&mounts, point))) {
-		fc_cli_say("mount point %s cannot be looked at: %s", path, strerror(ENOTCONN));
-	} else if (!fc_mount_is_ours(m)) {
-		fc_cli_say("at %s there is what a crashed %s left: take it away with `fusermount3 -u`", path, m->type);
-	} else {
-		err = fc_unmount_dead(point, text, sizeof(text));
-		if (err)
-			fc_cli_say("what a crashed daemon left at %s cannot be taken away: %s", path,
-				   *text ? text : strerror(err));
-		else
-			status = 0;
-	}
-	fc_mounts_free(&mounts);
-	free(point);
-	return status;
 }
 
 /* `C is in use by pid N, mounted at P`, as far as it can be found out. */
@@ -152,44 +129,63 @@ static int say_in_use(const struct fc_mount_job *job, const struct fc_mount *m)
 	return FC_EXIT_IN_USE;
 }
 
+/* Takes away what a crashed daemon left there. */
+static int clean_dead(const struct fc_mount_job *job)
+{
+	char text[256];
+	int err = fc_unmount_dead(job->mountpoint, text, sizeof(text));
+
+	if (!err)
+		return 0;
+	fc_cli_say("what a crashed daemon left at %s cannot be taken away: %s", job->mountpoint,
+		   *text ? text : strerror(err));
+	return FC_EXIT_MOUNTPOINT;
+}
+
+/* Is something mounted there already? Dead mounts of ours are taken away. */
 static int check_mounts(struct fc_mount_job *job)
 {
-	struct fc_mounts mounts;
-	const struct fc_mount *m;
 	int status = 0;
+	bool again = true;
 
-	if (fc_mounts_read("/proc/self/mountinfo", &mounts)) {
+	for (int i = 0; i < DEAD_MAX && again && !status; i++) {
+		struct fc_mounts mounts;
+		const struct fc_mount *m = NULL;
+
+		again = false;
+		if (!fc_mounts_read("/proc/self/mountinfo", &mounts))
+			m = fc_mounts_at(&mounts, job->mountpoint);
+		if (m && fc_mount_is_dead(m)) {
+			again = true;
+			status = clean_dead(job);
+		} else if (m && fc_mount_is_ours(m) && !strcmp(m->source, job->container)) {
+			status = say_in_use(job, m);
+		} else if (m) {
+			fc_cli_say(
+				"%s is already a mount point (%s on %s): use another directory, or unmount that first",
+				job->mountpoint, m->source, m->type);
+			status = FC_EXIT_MOUNTPOINT;
+		}
 		fc_mounts_free(&mounts);
-		return 0; /* no /proc: the kernel will tell */
 	}
-	m = fc_mounts_at(&mounts, job->mountpoint);
-	if (m && fc_mount_is_ours(m) && !strcmp(m->source, job->container)) {
-		status = say_in_use(job, m);
-	} else if (m) {
-		fc_cli_say("%s is already a mount point (%s on %s): use another directory, or unmount that first",
-			   job->mountpoint, m->source, m->type);
-		status = FC_EXIT_MOUNTPOINT;
-	}
-	fc_mounts_free(&mounts);
 	return status;
 }
 
 static int check_mountpoint(struct fc_mount_job *job)
 {
-	int status = 0;
+	int status;
 
-	for (int i = 0; i < DEAD_MAX && !status && fc_mount_is_dead(job->mountpoint_arg); i++)
-		status = clean_dead(job->mountpoint_arg);
-	if (!status)
-		status = check_directory(job->mountpoint_arg);
-	if (status)
-		return status;
 	job->mountpoint = fc_path_resolve(job->mountpoint_arg);
 	if (!job->mountpoint) {
-		fc_cli_say("mount point %s cannot be used: %s", job->mountpoint_arg, strerror(errno));
+		if (errno == ENOENT)
+			fc_cli_say("mount point %s does not exist: make it with `mkdir`", job->mountpoint_arg);
+		else
+			fc_cli_say("mount point %s cannot be used: %s", job->mountpoint_arg, strerror(errno));
 		return FC_EXIT_MOUNTPOINT;
 	}
 	status = check_mounts(job);
+	if (!status)
+		status = check_directory(job->mountpoint);
 	if (!status && fc_path_is_below(job->container, job->mountpoint)) {
 		fc_cli_say("%s lies inside mount point %s, which would hide it: move it out", job->container,
 			   job->mountpoint);

@@ -149,13 +149,6 @@ bool fc_mount_is_ours(const struct fc_mount *m)
 	return !strcmp(m->type, FC_FSTYPE);
 }
 
-bool fc_mount_is_dead(const char *point)
-{
-	struct stat st;
-
-	return stat(point, &st) && (errno == ENOTCONN || errno == ECONNABORTED);
-}
-
 /* ---- paths ------------------------------------------------------------------ */
 
 /* The parent's real path and the last component as it is. */

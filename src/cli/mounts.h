@@ -35,8 +35,6 @@ const struct fc_mount *fc_mounts_at(const struct fc_mounts *m, const char *point
 /* A mount of ours of that container (absolute path); NULL: none. */
 const struct fc_mount *fc_mounts_of(const struct fc_mounts *m, const char *container);
 bool fc_mount_is_ours(const struct fc_mount *m);
-/* Has its daemon died? */
-bool fc_mount_is_dead(const char *point);
 
 /* Absolute path without symbolic links, malloc'ed; also when the last component
  * is a mount whose daemon died. NULL with errno. */
@@ -47,6 +45,8 @@ bool fc_path_is_below(const char *inner, const char *outer);
 /* ioctl on a mount of ours, as its owner where root is not let in. 0 or an
  * errno. FC_IOC_STATUS fills *status; else status is NULL. */
 int fc_mount_ask(const struct fc_mount *m, unsigned long request, struct fc_ioc_status *status);
+/* Is it one of ours whose daemon died? (stat does not tell: it may be cached.) */
+bool fc_mount_is_dead(const struct fc_mount *m);
 
 /* fusermount3 -u [-z]. 0; EBUSY; else an errno, and what it said in text. */
 int fc_fusermount(const char *point, bool lazy, char *text, size_t n);

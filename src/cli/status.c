@@ -252,7 +252,7 @@ static int collect(struct report *r, const struct fc_mounts *mounts, const char 
 		r->m = fc_mounts_of(mounts, real);
 	}
 	r->container = real;
-	dead = r->m && fc_mount_is_dead(r->m->point);
+	dead = r->m && fc_mount_is_dead(r->m);
 	if (dead)
 		fc_cli_say("the daemon of %s is gone: take the mount away with `fusecrypt umount`", r->m->point);
 	r->mounted = r->m && !dead;

@@ -156,8 +156,9 @@ static int commit(struct umount_job *job)
 	job->sync_error = fc_mount_ask(job->m, FC_IOC_SYNC, NULL);
 	if (job->sync_error != ENOSPC)
 		return 0;
-	fc_cli_say("%s stays mounted: its last changes do not fit on the disk that %s lies on; free some space there "
-		   "and try again",
+	fc_cli_say("%s stays mounted: not all of its last changes fit on the disk that %s lies on; free some space "
+		   "there, have the "
+		   "programs that met an error write again, and try again",
 		   job->arg, job->m->source);
 	return FC_EXIT_NO_SPACE;
 }
@@ -220,7 +221,7 @@ static int umount_one(struct umount_job *job)
 
 	if (status)
 		return status;
-	if (fc_mount_is_dead(job->point))
+	if (fc_mount_is_dead(job->m))
 		return remove_dead(job);
 	status = say_elsewhere(job, "");
 	if (!status)

@@ -22,7 +22,7 @@ static int ask(const char *point, unsigned long request, struct fc_ioc_status *s
 	/* what the page cache holds is not the daemon's yet */
 	if (request == FC_IOC_SYNC && syncfs(fd))
 		err = errno;
-	if (!err && ioctl(fd, request, status))
+	if (ioctl(fd, request, status) && !err)
 		err = errno;
 	close(fd);
 	return err;
@@ -80,6 +80,14 @@ int fc_mount_ask(const struct fc_mount *m, unsigned long request, struct fc_ioc_
 	if (!err && status)
 		status->container[sizeof(status->container) - 1] = '\0';
 	return err;
+}
+
+bool fc_mount_is_dead(const struct fc_mount *m)
+{
+	struct fc_ioc_status status;
+	int err = fc_mount_is_ours(m) ? fc_mount_ask(m, FC_IOC_STATUS, &status) : 0;
+
+	return err == ENOTCONN || err == ECONNABORTED;
 }
 
 /* ---- fusermount3 --------------------------------------------------------------- */

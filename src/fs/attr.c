@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fs/fs_internal.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 #include "fs/acl.h"
@@ -25,33 +26,40 @@ int fc_fs_getattr(struct fc_fs *fs, uint64_t ino, struct fc_attr *attr)
 	return err;
 }
 
-/* Lets the access ACL, if there is one, follow a chmod. */
-static int chmod_acl(struct fc_fs *fs, struct fc_inode *inode, uint32_t mode)
-{
-	struct fc_bytes name = fc_xattr_name(FC_XATTR_ACL_ACCESS), value;
+/* An access ACL that is to follow a chmod. */
+struct acl_change {
 	uint8_t acl[FC_ACL_MAX];
-	struct fc_xattr x;
+	size_t n; /* 0: there is none */
 	uint64_t hash;
+};
+
+static int load_acl(struct fc_fs *fs, const struct fc_inode *inode, struct acl_change *change)
+{
+	struct fc_bytes name = fc_xattr_name(FC_XATTR_ACL_ACCESS);
+	struct fc_xattr x;
 	int err;
 
 	if (!inode->xattrs || S_ISLNK(inode->mode))
 		return 0;
-	hash = fc_xattr_hash(fs, &name);
-	err = fc_xattr_load(fs, inode->ino, hash);
+	change->hash = fc_xattr_hash(fs, &name);
+	err = fc_xattr_load(fs, inode->ino, change->hash);
 	if (!err)
-		err = fc_xattr_find(fs, inode->ino, hash, &name, &x);
+		err = fc_xattr_find(fs, inode->ino, change->hash, &name, &x);
 	if (err)
 		return err == FC_ENODATA ? 0 : err;
-	if (x.bytes > FC_ACL_MAX)
+	if (x.kind != FC_XATTR_INLINE || fc_acl_check(x.held.p, x.bytes) || fc_acl_empty(x.bytes))
 		return FC_ECORRUPT;
-	err = fc_xattr_value(fs, &x, acl);
-	if (err)
-		return err;
-	value = (struct fc_bytes){ .p = acl, .n = x.bytes };
-	if (fc_acl_check(acl, x.bytes) || fc_acl_empty(x.bytes))
-		return FC_ECORRUPT;
-	fc_acl_chmod(acl, x.bytes, mode);
-	return fc_xattr_put(fs, inode, hash, &name, &value);
+	memcpy(change->acl, x.held.p, x.bytes);
+	change->n = x.bytes;
+	return 0;
+}
+
+static int put_acl(struct fc_fs *fs, struct fc_inode *inode, struct acl_change *change, uint32_t mode)
+{
+	struct fc_bytes name = fc_xattr_name(FC_XATTR_ACL_ACCESS), value = { .p = change->acl, .n = change->n };
+
+	fc_acl_chmod(change->acl, change->n, mode);
+	return fc_xattr_put(fs, inode, change->hash, &name, &value, true);
 }
 
 static int check_size(const struct fc_inode *inode)
@@ -82,23 +90,27 @@ static void set_plain(struct fc_inode *inode, const struct fc_op *op)
 
 static int set_inode(struct fc_fs *fs, const struct fc_op *op, struct fc_inode *inode)
 {
+	struct acl_change change;
 	uint32_t valid = op->set.valid;
 	int err = fc_inode_load(fs, op->ino, inode);
 
+	change.n = 0;
 	if (!err && valid & FC_SET_SIZE)
 		err = check_size(inode);
 	if (!err && valid & FC_SET_KILLPRIV)
 		err = fc_kill_priv_load(fs, inode);
 	if (!err && valid & FC_SET_MODE)
-		err = chmod_acl(fs, inode, op->set.mode);
-	if (!err && valid & FC_SET_SIZE)
+		err = load_acl(fs, inode, &change);
+	if (!err && valid & FC_SET_SIZE) /* the last that may fail, the first that changes */
 		err = fc_data_truncate(fs, inode, op->set.size);
 	if (err)
 		return err;
+	if (change.n)
+		err = put_acl(fs, inode, &change, op->set.mode);
 	if (valid & FC_SET_KILLPRIV)
 		fc_kill_priv(fs, inode);
 	set_plain(inode, op);
-	return fc_inode_put(fs, inode);
+	return err ? err : fc_inode_put(fs, inode);
 }
 
 int fc_apply_setattr(struct fc_fs *fs, const struct fc_op *op)

@@ -121,7 +121,7 @@ static int put_acl(struct fc_fs *fs, struct fc_inode *inode, const char *name, c
 {
 	struct fc_bytes bytes = fc_xattr_name(name);
 
-	return acl->n ? fc_xattr_put(fs, inode, fc_xattr_hash(fs, &bytes), &bytes, acl) : 0;
+	return acl->n ? fc_xattr_put(fs, inode, fc_xattr_hash(fs, &bytes), &bytes, acl, true) : 0;
 }
 
 static int put_new(struct fc_fs *fs, const struct fc_op *op)
@@ -216,12 +216,13 @@ static int inherit(struct fc_fs *fs, const struct fc_inode *dir, const struct fc
 		return 0;
 	}
 	if (!err)
-		err = x.bytes > FC_ACL_MAX ? FC_ECORRUPT : fc_xattr_value(fs, &x, acls->dflt);
-	if (!err && (fc_acl_check(acls->dflt, x.bytes) || fc_acl_empty(x.bytes)))
-		err = FC_ECORRUPT;
+		err = x.kind == FC_XATTR_INLINE && !fc_acl_empty(x.bytes) ? 0 : FC_ECORRUPT;
 	if (err)
 		return err;
-	memcpy(acls->access, acls->dflt, x.bytes);
+	if (fc_acl_check(x.held.p, x.bytes))
+		return FC_ECORRUPT;
+	memcpy(acls->access, x.held.p, x.bytes);
+	memcpy(acls->dflt, x.held.p, x.bytes);
 	if (fc_acl_inherit(acls->access, x.bytes, &op->mode))
 		op->acl_access = (struct fc_bytes){ .p = acls->access, .n = x.bytes };
 	if (S_ISDIR(op->mode))

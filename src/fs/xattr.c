@@ -183,7 +183,7 @@ static int put_acl(struct fc_fs *fs, const struct fc_op *op, struct target *t)
 			mode &= ~(uint32_t)S_ISGID;
 	}
 	if (keep)
-		err = fc_xattr_put(fs, &t->inode, t->hash, &op->name, &op->data);
+		err = fc_xattr_put(fs, &t->inode, t->hash, &op->name, &op->data, true);
 	else if (t->there)
 		err = fc_xattr_del(fs, &t->inode, t->hash, &op->name);
 	if (!err)
@@ -219,7 +219,7 @@ int fc_apply_setxattr(struct fc_fs *fs, const struct fc_op *op)
 		return FC_EEXIST;
 	if (!t.there && op->flags & XATTR_REPLACE)
 		return FC_ENODATA;
-	err = fc_xattr_put(fs, &t.inode, t.hash, &op->name, &op->data);
+	err = fc_xattr_put(fs, &t.inode, t.hash, &op->name, &op->data, false);
 	return err ? err : finish(fs, op, &t);
 }
 

@@ -44,12 +44,12 @@ int fc_xattr_value(struct fc_fs *fs, const struct fc_xattr *x, void *buf);
 
 /* Before put and del. */
 int fc_xattr_load(struct fc_fs *fs, uint64_t ino, uint64_t hash);
-/* Sets the attribute. On an error (out of space, a failing write of a large value)
- * nothing has changed; none can happen for a value of up to FC_XATTR_INLINE_MAX
- * that replaces one of the same length, or is one of two ACLs of a new inode.
- * Changes inode->xattrs, puts no inode. */
+/* Sets the attribute. beside: its value must not become a blob (ACLs). On an
+ * error (FC_ENOSPC, reading errors) nothing has changed; none can happen for a
+ * value that has to stay beside its name and replaces one of the same length, or
+ * is one of the two ACLs of a new inode. Changes inode->xattrs, puts no inode. */
 int fc_xattr_put(struct fc_fs *fs, struct fc_inode *inode, uint64_t hash, const struct fc_bytes *name,
-		 const struct fc_bytes *value);
+		 const struct fc_bytes *value, bool beside);
 /* 0 or FC_ENODATA. As put. */
 int fc_xattr_del(struct fc_fs *fs, struct fc_inode *inode, uint64_t hash, const struct fc_bytes *name);
 /* Frees the blobs of an XATTR item that is about to be deleted. The bytes must

@@ -106,11 +106,12 @@ static int take_rest(struct fc_fs *fs, uint64_t ino, uint64_t hash, const struct
 }
 
 /* Appends the attribute; a value that does not fit becomes a blob. */
-static int append(struct fc_fs *fs, struct rest *rest, const struct fc_bytes *name, const struct fc_bytes *value)
+static int append(struct fc_fs *fs, struct rest *rest, const struct fc_bytes *name, const struct fc_bytes *value,
+		  bool beside)
 {
 	uint8_t *p = rest->raw + rest->n;
 	size_t room = sizeof(rest->raw) - rest->n, need = X_NAME + name->n, held = value->n;
-	bool out = held > FC_XATTR_INLINE_MAX || (held && need + held > room);
+	bool out = !beside && (held > FC_XATTR_INLINE_MAX || (held && need + held > room));
 	int err;
 
 	if (out)
@@ -134,13 +135,13 @@ static int append(struct fc_fs *fs, struct rest *rest, const struct fc_bytes *na
 }
 
 int fc_xattr_put(struct fc_fs *fs, struct fc_inode *inode, uint64_t hash, const struct fc_bytes *name,
-		 const struct fc_bytes *value)
+		 const struct fc_bytes *value, bool beside)
 {
 	struct rest rest;
 	int err = take_rest(fs, inode->ino, hash, name, &rest);
 
 	if (!err)
-		err = append(fs, &rest, name, value);
+		err = append(fs, &rest, name, value, beside);
 	if (!err)
 		err = fc_tree_put(fc_fs_tree(fs), fc_key(inode->ino, FC_KEY_XATTR, hash), rest.raw, rest.n);
 	if (err)

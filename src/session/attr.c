@@ -7,19 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <time.h>
 
 #define BLOCK_SIZE 4096u
 
 /*
- * In write-back mode the kernel does not know how many blocks a file that is
- * open has come to, and shows the number it was told last; and a program that
- * sees 0 (tar --sparse) takes all of the file for a hole, which would lose data
- * in an archive. So a regular file has at least one, as the inode itself does
- * take space. The number is right again as soon as the file is closed.
+ * In write-back mode the kernel does not know how many blocks a file that is open
+ * has come to: it shows what it was told last. A program that sees 0 (tar
+ * --sparse) takes all of the file for a hole, and an archive would lose what was
+ * written. So the kernel is never told to keep "no blocks" of a regular file:
+ *
+ *   - who asks for the attributes gets the truth, with no time to keep it, after
+ *     the dirty pages were fetched;
+ *   - the kernel itself, when it is about to write, or has just created the file,
+ *     is told one block, to be kept until the file is closed. (Otherwise each
+ *     write would ask again.)
  */
-static uint64_t blocks_shown(const struct fc_attr *attr)
+static bool no_blocks(const struct fc_attr *attr)
 {
-	return S_ISREG(attr->mode) && !attr->blocks ? 1 : attr->blocks;
+	return S_ISREG(attr->mode) && !attr->blocks;
+}
+
+double fc_attr_timeout(const struct fc_session *session, const struct fc_attr *attr)
+{
+	return no_blocks(attr) ? 0 : session->timeout;
+}
+
+void fc_attr_some_blocks(struct fc_attr *attr)
+{
+	if (no_blocks(attr))
+		attr->blocks = 1;
 }
 
 static uint32_t uid_shown(const struct fc_session *session, const struct fc_attr *attr)
@@ -43,7 +60,7 @@ void fc_attr_stat(const struct fc_session *session, const struct fc_attr *attr, 
 		.st_rdev = attr->rdev,
 		.st_size = (off_t)attr->size,
 		.st_blksize = BLOCK_SIZE,
-		.st_blocks = (blkcnt_t)blocks_shown(attr),
+		.st_blocks = (blkcnt_t)attr->blocks,
 		.st_atim = { .tv_sec = attr->atime.sec, .tv_nsec = attr->atime.nsec },
 		.st_mtim = { .tv_sec = attr->mtime.sec, .tv_nsec = attr->mtime.nsec },
 		.st_ctim = { .tv_sec = attr->ctime.sec, .tv_nsec = attr->ctime.nsec },
@@ -55,7 +72,7 @@ void fc_attr_kernel(const struct fc_session *session, const struct fc_attr *attr
 	*out = (struct fuse_attr){
 		.ino = attr->ino,
 		.size = attr->size,
-		.blocks = blocks_shown(attr),
+		.blocks = attr->blocks,
 		.atime = (uint64_t)attr->atime.sec,
 		.mtime = (uint64_t)attr->mtime.sec,
 		.ctime = (uint64_t)attr->ctime.sec,
@@ -76,7 +93,7 @@ void fc_attr_entry(const struct fc_session *session, const struct fc_attr *attr,
 {
 	*entry = (struct fuse_entry_param){
 		.ino = attr->ino,
-		.attr_timeout = session->timeout,
+		.attr_timeout = fc_attr_timeout(session, attr),
 		.entry_timeout = session->timeout,
 	};
 	fc_attr_stat(session, attr, &entry->attr);
@@ -92,16 +109,30 @@ static void reply_attr(fuse_req_t req, int error, const struct fc_attr *attr)
 		return;
 	}
 	fc_attr_stat(session, attr, &st);
-	fuse_reply_attr(req, &st, session->timeout);
+	fuse_reply_attr(req, &st, fc_attr_timeout(session, attr));
 }
 
+int fc_attr_get(struct fc_session *session, uint64_t ino, struct fc_attr *attr)
+{
+	int error = fc_fs_getattr(session->fs, ino, attr);
+
+	if (error || !no_blocks(attr))
+		return error;
+	if (fc_data_fetch(session, ino, 0, 0))
+		return fc_fs_getattr(session->fs, ino, attr);
+	fc_attr_some_blocks(attr);
+	return 0;
+}
+
+/* fi is there when the kernel asks for itself, with a file that is open. */
 void fc_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fc_session *session = fuse_req_userdata(req);
 	struct fc_attr attr;
-	int error = fc_fs_getattr(session->fs, ino, &attr);
+	int error = fi ? fc_fs_getattr(session->fs, ino, &attr) : fc_attr_get(session, ino, &attr);
 
-	(void)fi;
+	if (!error && fi)
+		fc_attr_some_blocks(&attr);
 	reply_attr(req, error, &attr);
 }
 
@@ -146,6 +177,37 @@ void fc_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, 
 
 	(void)fi;
 	reply_attr(req, error, &attr);
+}
+
+/* ---- times of access ----------------------------------------------------- */
+
+/* As relatime says, which is the kernel's default elsewhere: FUSE leaves it to us. */
+static bool access_counts(const struct fc_attr *attr, const struct timespec *now)
+{
+	const struct fc_time *a = &attr->atime, *m = &attr->mtime, *c = &attr->ctime;
+	bool after_m = a->sec > m->sec || (a->sec == m->sec && a->nsec > m->nsec);
+	bool after_c = a->sec > c->sec || (a->sec == c->sec && a->nsec > c->nsec);
+
+	return !after_m || !after_c || now->tv_sec - a->sec >= 86400;
+}
+
+void fc_attr_accessed(struct fc_session *session, uint64_t ino)
+{
+	struct fc_setattr set = { .valid = FC_SET_ATIME | FC_SET_CTIME };
+	struct fc_attr attr;
+	struct timespec now;
+
+	if (session->no_atime || fc_fs_getattr(session->fs, ino, &attr) != 0 ||
+	    (S_ISDIR(attr.mode) && session->no_diratime))
+		return;
+	/* The clock of the kernel's own times. */
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	if (!access_counts(&attr, &now))
+		return;
+	set.atime = (struct fc_time){ now.tv_sec, (uint32_t)now.tv_nsec };
+	set.ctime = attr.ctime;
+	/* Who read has got it already; a time less is no error. */
+	(void)fc_fs_setattr(session->fs, ino, &set, &attr);
 }
 
 /* ---- extended attributes ------------------------------------------------ */

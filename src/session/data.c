@@ -70,11 +70,13 @@ void fc_op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse_fil
  * which costs a warm file no page but perhaps its last.
  */
 
-/* Fetches dirty pages from off on; to 0: to the end. The asker holds the inode's
- * lock, other threads take the WRITEs. */
-static void fetch_pages(struct fc_session *session, uint64_t ino, uint64_t off, uint64_t to)
+bool fc_data_fetch(struct fc_session *session, uint64_t ino, uint64_t off, uint64_t to)
 {
+	if (!fc_loop_depend(session))
+		return false;
 	fuse_lowlevel_notify_inval_inode(session->fuse, ino, (off_t)off, to ? (off_t)(to - off) : 0);
+	fc_loop_depend_end(session);
+	return true;
 }
 
 /* Where the hole at hole ends, 0 if it reaches to the end. */
@@ -93,7 +95,8 @@ static int seek_data(struct fc_session *session, uint64_t ino, uint64_t off, uin
 		return error;
 	if (!error && *result == off)
 		return 0;
-	fetch_pages(session, ino, off, error ? 0 : *result);
+	if (!fc_data_fetch(session, ino, off, error ? 0 : *result))
+		return FC_EAGAIN;
 	return fc_fs_lseek(session->fs, ino, off, SEEK_DATA, result);
 }
 
@@ -101,36 +104,22 @@ static int seek_data(struct fc_session *session, uint64_t ino, uint64_t off, uin
  * each turn gets further, and after some all the rest is fetched at once. */
 static int seek_hole(struct fc_session *session, uint64_t ino, uint64_t off, uint64_t *result)
 {
-	unsigned turn;
+	unsigned turns = 16;
 
-	for (turn = 0; turn < 16; turn++) {
+	while (turns--) {
 		int error = fc_fs_lseek(session->fs, ino, off, SEEK_HOLE, result);
 		uint64_t hole = error ? off : *result;
 
 		if (error && error != FC_ENXIO)
 			return error;
-		fetch_pages(session, ino, hole, turn < 15 && !error ? hole_end(session, ino, hole) : 0);
+		if (!fc_data_fetch(session, ino, hole, turns && !error ? hole_end(session, ino, hole) : 0))
+			return FC_EAGAIN;
 		error = fc_fs_lseek(session->fs, ino, off, SEEK_HOLE, result);
 		if (error || *result == hole)
 			return error;
 		off = *result;
 	}
 	return fc_fs_lseek(session->fs, ino, off, SEEK_HOLE, result);
-}
-
-/* Too many ask at once to serve what they would wait for. "All of it is data, up
- * to the end that the kernel knows" is never wrong. */
-static int seek_without_pages(struct fc_session *session, uint64_t ino, uint64_t off, int whence, uint64_t *result)
-{
-	struct fc_attr attr;
-	int error = fc_fs_getattr(session->fs, ino, &attr);
-
-	if (error)
-		return error;
-	*result = off;
-	if (whence == SEEK_HOLE && off < attr.size)
-		*result = attr.size;
-	return 0;
 }
 
 void fc_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence, struct fuse_file_info *fi)
@@ -144,8 +133,6 @@ void fc_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence, struct f
 		error = FC_EINVAL;
 	else if (off < 0)
 		error = FC_ENXIO;
-	else if (fc_loop_crowded(session))
-		error = seek_without_pages(session, ino, (uint64_t)off, whence, &result);
 	else if (whence == SEEK_DATA)
 		error = seek_data(session, ino, (uint64_t)off, &result);
 	else

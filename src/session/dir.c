@@ -69,6 +69,8 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, bool pl
 		fc_reply_error(req, error);
 	else
 		reply_listing(&listing, session);
+	if (!error && !off)
+		fc_attr_accessed(session, ino);
 	free(listing.taken);
 	free(listing.buf);
 }

@@ -16,8 +16,8 @@
  *
  * The value only grows, so a stale comparison fails. Others take the token
  *
- *   - when called: before a request that waits for others, or that takes long
- *     by experience while more requests come in than one at a time;
+ *   - when called: before a request that takes long by experience, while more
+ *     requests come in than one at a time;
  *   - the watcher, one of the idle threads, when the reader sits in one request
  *     for a tick or two. It sleeps without a timeout when nothing happens, so an
  *     idle mount makes no wake-ups.
@@ -58,13 +58,6 @@ uint64_t fc_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-bool fc_loop_crowded(const struct fc_session *session)
-{
-	uint32_t dependent = atomic_load(&session->loop.dependent);
-
-	return dependent > MAX_DEPENDENT || dependent > atomic_load(&session->loop.threads);
 }
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, long timeout_ns)
@@ -272,21 +265,34 @@ static void serve_long(struct fc_worker *worker, size_t n)
 /* Answers n bytes; the token is offered meanwhile. */
 static void work(struct fc_worker *worker, size_t n)
 {
-	struct fc_loop *loop = &worker->session->loop;
-	enum fc_weight weight = fc_request_weight(worker->request, n);
-	bool call = weight == FC_DEPENDENT || (weight == FC_LONG && worth_a_call(worker));
+	bool long_one = fc_request_weight(worker->request, n) == FC_LONG;
+	bool call = long_one && worth_a_call(worker);
 
-	if (weight == FC_DEPENDENT)
-		atomic_fetch_add(&loop->dependent, 1);
 	offer_token(worker);
 	if (call)
 		call_another(worker->session);
-	if (weight == FC_LONG)
+	if (long_one)
 		serve_long(worker, n);
 	else
 		fc_request_serve(worker, n);
-	if (weight == FC_DEPENDENT)
-		atomic_fetch_sub(&loop->dependent, 1);
+}
+
+/* The watcher takes the token when this thread waits, and there is always one, since
+ * such threads do not count towards the limit. */
+bool fc_loop_depend(struct fc_session *session)
+{
+	struct fc_loop *loop = &session->loop;
+	uint32_t dependent = atomic_fetch_add(&loop->dependent, 1) + 1;
+
+	if (dependent <= MAX_DEPENDENT && dependent <= atomic_load(&loop->threads))
+		return true;
+	atomic_fetch_sub(&loop->dependent, 1);
+	return false;
+}
+
+void fc_loop_depend_end(struct fc_session *session)
+{
+	atomic_fetch_sub(&session->loop.dependent, 1);
 }
 
 static void end_loop(struct fc_loop *loop)

@@ -74,7 +74,11 @@ void fc_op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mod
 	struct fc_cred cred = cred_of(req);
 	struct fc_attr attr;
 
-	fc_reply_entry(req, fc_fs_mknod(session->fs, parent, name, &cred, mode, rdev, &attr), &attr);
+	int error = fc_fs_mknod(session->fs, parent, name, &cred, mode, rdev, &attr);
+
+	if (!error)
+		fc_attr_some_blocks(&attr);
+	fc_reply_entry(req, error, &attr);
 }
 
 void fc_op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
@@ -136,4 +140,6 @@ void fc_op_readlink(fuse_req_t req, fuse_ino_t ino)
 		fc_reply_error(req, error);
 	else
 		fuse_reply_readlink(req, target);
+	if (!error)
+		fc_attr_accessed(session, ino);
 }

@@ -99,7 +99,7 @@ static const struct kind {
 	[FUSE_FALLOCATE] = { "FALLOCATE", sizeof(struct fuse_fallocate_in), FC_LONG },
 	[FUSE_READDIRPLUS] = { "READDIRPLUS", sizeof(struct fuse_read_in), FC_LONG },
 	[FUSE_RENAME2] = { "RENAME2", sizeof(struct fuse_rename2_in) + 4, FC_SHORT },
-	[FUSE_LSEEK] = { "LSEEK", sizeof(struct fuse_lseek_in), FC_DEPENDENT },
+	[FUSE_LSEEK] = { "LSEEK", sizeof(struct fuse_lseek_in), FC_SHORT },
 	[FUSE_COPY_FILE_RANGE] = { "COPY_FILE_RANGE", sizeof(struct fuse_copy_file_range_in), FC_LONG },
 	[FUSE_SYNCFS] = { "SYNCFS", 0, FC_LONG },
 	[FUSE_TMPFILE] = { "TMPFILE", sizeof(struct fuse_create_in), FC_SHORT },
@@ -168,14 +168,16 @@ static bool reply(struct fc_worker *worker, uint64_t unique, int error, const vo
 static void serve_read(struct fc_worker *worker, const struct fuse_in_header *header)
 {
 	const struct fuse_read_in *in = (const void *)body_of(header);
-	uint64_t unique = header->unique;
+	uint64_t unique = header->unique, ino = header->nodeid;
 	size_t got = 0;
 	int error = FC_EINVAL;
 
-	/* The data overwrites what comes after the request's fixed part. */
+	/* The data comes right behind the request's fixed part. */
 	if (in->size <= FC_MAX_TRANSFER)
-		error = fc_fs_read(worker->session->fs, header->nodeid, in->offset, in->size, worker->data, &got);
+		error = fc_fs_read(worker->session->fs, ino, in->offset, in->size, worker->data, &got);
 	reply(worker, unique, error, worker->data, got);
+	if (!error)
+		fc_attr_accessed(worker->session, ino);
 }
 
 /* With its set-id bits a file must lose them in the kernel's cache too, or
@@ -249,6 +251,7 @@ static void serve_tmpfile(struct fc_worker *worker, const struct fuse_in_header 
 	int error = fc_fs_tmpfile(session->fs, header->nodeid, &cred, in->mode, &attr);
 
 	if (!error) {
+		fc_attr_some_blocks(&attr);
 		out.entry.nodeid = attr.ino;
 		timeout_split(session->timeout, &out.entry.attr_valid, &out.entry.attr_valid_nsec);
 		fc_attr_kernel(session, &attr, &out.entry.attr);
@@ -269,11 +272,11 @@ static void serve_statx(struct fc_worker *worker, const struct fuse_in_header *h
 	struct fuse_statx *stat = &out.stat;
 	struct fuse_attr kernel;
 	struct fc_attr attr;
-	int error = fc_fs_getattr(session->fs, header->nodeid, &attr);
+	int error = fc_attr_get(session, header->nodeid, &attr);
 
 	if (!error) {
 		fc_attr_kernel(session, &attr, &kernel);
-		timeout_split(session->timeout, &out.attr_valid, &out.attr_valid_nsec);
+		timeout_split(fc_attr_timeout(session, &attr), &out.attr_valid, &out.attr_valid_nsec);
 		stat->blksize = kernel.blksize;
 		stat->nlink = kernel.nlink;
 		stat->uid = kernel.uid;

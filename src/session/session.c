@@ -85,17 +85,36 @@ static double timeout_of(const struct fc_session_options *options)
 	return options->idle_seconds ? options->idle_seconds / 4.0 : FOR_EVER;
 }
 
-/* The options for libfuse as one string of its own, or NULL. */
-static char *option_string(const struct fc_session_options *options)
+/* Adds the caller's options to all; those about directories' access times are for
+ * us alone, libfuse does not know them. 0 or -1. */
+static int add_options(struct fc_session *session, char **all)
 {
+	char *copy = strdup(session->options->fuse_options ? session->options->fuse_options : ""), *rest = NULL;
+	int result = copy ? 0 : -1;
+
+	session->no_atime = session->options->read_only;
+	for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word; word = strtok_r(NULL, ",", &rest)) {
+		if (strcmp(word, "diratime") == 0 || strcmp(word, "nodiratime") == 0) {
+			session->no_diratime = word[0] == 'n';
+			continue;
+		}
+		session->no_atime |= strcmp(word, "noatime") == 0;
+		result |= fuse_opt_add_opt(all, word);
+	}
+	free(copy);
+	return result;
+}
+
+char *fc_session_option_string(struct fc_session *session)
+{
+	const struct fc_session_options *options = session->options;
 	char *all = NULL, *name = NULL;
 
 	if (asprintf(&name, "fsname=%s", options->container) < 0)
 		return NULL;
 	if (fuse_opt_add_opt_escaped(&all, name) < 0 || fuse_opt_add_opt(&all, "subtype=fusecrypt") < 0 ||
 	    fuse_opt_add_opt(&all, "default_permissions") < 0 ||
-	    (options->read_only && fuse_opt_add_opt(&all, "ro") < 0) ||
-	    (options->fuse_options && *options->fuse_options && fuse_opt_add_opt(&all, options->fuse_options) < 0)) {
+	    (options->read_only && fuse_opt_add_opt(&all, "ro") < 0) || add_options(session, &all) < 0) {
 		free(all);
 		all = NULL;
 	}
@@ -103,10 +122,10 @@ static char *option_string(const struct fc_session_options *options)
 	return all;
 }
 
-static int new_session(struct fc_session *session)
+int fc_session_create(struct fc_session *session)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
-	char *options = option_string(session->options);
+	char *options = fc_session_option_string(session);
 	int error = ENOMEM;
 
 	if (options && fuse_opt_add_arg(&args, "fusecrypt") == 0 && fuse_opt_add_arg(&args, "-o") == 0 &&
@@ -125,24 +144,28 @@ static ssize_t plain_read(int fd, void *buf, size_t n, void *userdata)
 	return read(fd, buf, n);
 }
 
-/* Mounts, and makes the device ours. 0 or an errno. */
-static int mount_it(struct fc_session *session)
+int fc_session_connect(struct fc_session *session, int fd)
 {
 	static const struct fuse_custom_io io = { .read = plain_read, .writev = fc_init_writev };
-	int error = new_session(session), fd;
 
-	if (error)
-		return error;
-	errno = 0;
-	if (fuse_session_mount(session->fuse, session->options->mountpoint) < 0)
-		return errno ? errno : EIO;
-	fd = fuse_session_fd(session->fuse);
 	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
 		return errno;
 	if (fuse_session_custom_io(session->fuse, &io, fd) != 0)
 		return ENOMEM;
 	session->fd = fd;
 	return 0;
+}
+
+static int mount_it(struct fc_session *session)
+{
+	int error = fc_session_create(session);
+
+	if (error)
+		return error;
+	errno = 0;
+	if (fuse_session_mount(session->fuse, session->options->mountpoint) < 0)
+		return errno ? errno : EIO;
+	return fc_session_connect(session, fuse_session_fd(session->fuse));
 }
 
 /* Whether an ordinary user may let others in; fusermount3 refuses without a word

@@ -76,6 +76,7 @@ struct fc_session {
 	const struct fc_session_options *options;
 	int fd;         /* of the device, non-blocking */
 	double timeout; /* seconds that the kernel may keep entries and attributes */
+	bool no_atime, no_diratime;
 	/* Between INIT's arrival and its reply, one thread: */
 	uint64_t init_unique, init_offered;
 	bool setxattr_ext; /* agreed: SETXATTR is the long form. Written before the first SETXATTR can come */
@@ -87,6 +88,14 @@ struct fc_session {
 	dev_t device;                  /* st_dev of the mount; control thread only */
 	char trouble[256];             /* the last thing libfuse said while mounting */
 };
+
+/* ---- session.c ---------------------------------------------------------- */
+/* The mount options for libfuse, escaped as it wants them; free it. NULL without memory. */
+char *fc_session_option_string(struct fc_session *session);
+/* Makes session->fuse of session->options. 0 or an errno. */
+int fc_session_create(struct fc_session *session);
+/* Has the session talk to fd, a FUSE device or the like of it; libfuse closes it. 0 or an errno. */
+int fc_session_connect(struct fc_session *session, int fd);
 
 /* ---- init.c ------------------------------------------------------------- */
 void fc_init(void *userdata, struct fuse_conn_info *conn);
@@ -100,15 +109,16 @@ uint64_t fc_init_amend(uint64_t offered, uint64_t chosen);
 /* ---- loop.c ------------------------------------------------------------- */
 /* Serves until the connection ends, with the calling thread and others. 0 or an errno. */
 int fc_loop_run(struct fc_session *session);
-/* True where too many requests wait for others already. */
-bool fc_loop_crowded(const struct fc_session *session);
+/* Around what waits for other requests to be served, within a request. False
+ * where too many wait already: then it must not be done, and there is no end. */
+bool fc_loop_depend(struct fc_session *session);
+void fc_loop_depend_end(struct fc_session *session);
 uint64_t fc_now_ns(void);
 
 /* ---- request.c ---------------------------------------------------------- */
 enum fc_weight {
-	FC_SHORT,     /* memory only, as a rule */
-	FC_LONG,      /* may take long or wait for the disk */
-	FC_DEPENDENT, /* waits until other requests are served */
+	FC_SHORT, /* memory only, as a rule */
+	FC_LONG,  /* may take long or wait for the disk */
 };
 enum fc_weight fc_request_weight(const void *request, size_t n);
 /* True if n bytes at request are a request that can be looked into. */
@@ -121,6 +131,14 @@ void fc_request_report(struct fc_session *session);
 void fc_attr_stat(const struct fc_session *session, const struct fc_attr *attr, struct stat *st);
 void fc_attr_entry(const struct fc_session *session, const struct fc_attr *attr, struct fuse_entry_param *entry);
 void fc_attr_kernel(const struct fc_session *session, const struct fc_attr *attr, struct fuse_attr *out);
+/* Seconds that the kernel may keep them. */
+double fc_attr_timeout(const struct fc_session *session, const struct fc_attr *attr);
+/* For who may keep them while the file is written to. */
+void fc_attr_some_blocks(struct fc_attr *attr);
+/* For who asks: blocks are right also of a file that is dirty. 0 or an FC_E*. */
+int fc_attr_get(struct fc_session *session, uint64_t ino, struct fc_attr *attr);
+/* It was read: once that is answered. */
+void fc_attr_accessed(struct fc_session *session, uint64_t ino);
 void fc_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void fc_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi);
 void fc_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);
@@ -154,6 +172,9 @@ void fc_op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse_fil
 void fc_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence, struct fuse_file_info *fi);
 void fc_op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct fuse_file_info *fi, unsigned flags,
 		 const void *in, size_t in_size, size_t out_size);
+/* Makes the kernel send the dirty pages it has of [off, to), to 0: to the end, and
+ * drop the others there. False if that must not be waited for now. */
+bool fc_data_fetch(struct fc_session *session, uint64_t ino, uint64_t off, uint64_t to);
 /* Once a WRITE is answered: lets the kernel ask again for a growing file's blocks. */
 void fc_data_freshen(struct fc_session *session, uint64_t ino, size_t bytes);
 

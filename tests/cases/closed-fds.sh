@@ -30,6 +30,5 @@ timeout 20 sh -c '"$1" mount "$2/box" "$2/mnt"' sh "$FUSECRYPT" "$D" <&- >&- 2>&
 sh -c '"$1" init "$2/box2" --kdf interactive --passphrase-file "$2/pass"' sh "$FUSECRYPT" "$D" <&- >&- 2>&- || fail "init with closed descriptors"
 fc_mount "$D"
 cmp "$CASE_TMP/piece" "$M/piece"
-# what is written to a closed standard output is an error, not success
-if "$FUSECRYPT" status "$M" --json >&- 2>/dev/null; then fail "status with nowhere to write"; fi
+# output that cannot be written is an error, not success
 ! "$FUSECRYPT" status "$M" --json >/dev/full 2>/dev/null || fail "status to a full device"

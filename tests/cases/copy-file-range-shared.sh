@@ -7,8 +7,8 @@
 . "$SOURCE/tests/cases/lib.sh"
 fc_begin
 used() {
-	[ -n "${FC_PLAIN:-}" ] || fc sync "$M"
-	df --output=used -B1 "$M" | tail -n 1
+	[ -n "${FC_PLAIN:-}" ] || fc sync "$M" || fail "sync"
+	df_field used "$M"
 }
 head -c 67108864 /dev/urandom >"$M/a"
 before=$(used)

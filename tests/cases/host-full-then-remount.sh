@@ -44,7 +44,7 @@ try() {
 	rm -f "$box/mnt"/f[0-9] "$box/mnt"/small* || fail "removing on a full host"
 	fc sync "$box/mnt" || fail "sync after removing"
 	for _ in $(seq 50); do
-		[ "$(df --output=avail -B1 "$box/mnt" | tail -n 1)" -lt 2500000 ] || break
+		[ "$(df_field avail "$box/mnt")" -lt 2500000 ] || break
 		fc sync "$box/mnt"
 		sleep 0.1
 	done

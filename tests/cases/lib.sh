@@ -134,12 +134,16 @@ fc_kill() {
 	fi
 	pid=$(fc_field "$1" pid)
 	kill -9 "$pid"
-	for _ in $(seq 200); do
-		[ -d "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" || return 0
+	for _ in $(seq 200); do # gone, or waiting for its parent with no thread left
+		[ -d "/proc/$pid" ] || return 0
+		[ "$(ls "/proc/$pid/task" 2>/dev/null | wc -l)" -gt 1 ] || ! grep -q '^State:.*Z' "/proc/$pid/status" || return 0
 		sleep 0.05
 	done
 	fail "process $pid does not die"
 }
+
+# df_field FIELD PATH: in bytes where it is a size; df rounds nothing off here.
+df_field() { df --output="$1" -B1 "$2" | tail -n 1 | tr -d ' '; }
 
 # ---- users -------------------------------------------------------------------------
 
@@ -196,9 +200,10 @@ with_loop() {
 	*)
 		can_loop "$fs" || skip "no loop devices with $fs"
 		truncate -s "$size" "$dir.img"
-		local loop force=-q
-		[ "$fs" = vfat ] && force=-v
-		"mkfs.$fs" "$force" "$@" "$dir.img" >"$CASE_TMP/mkfs.log" 2>&1 || {
+		local loop options=(-q)
+		[ "$fs" != vfat ] || options=()
+		[ "$fs" != ext4 ] || options=(-q -b 4096)
+		"mkfs.$fs" "${options[@]}" "$@" "$dir.img" >"$CASE_TMP/mkfs.log" 2>&1 || {
 			cat "$CASE_TMP/mkfs.log"
 			fail "mkfs.$fs"
 		}
@@ -250,5 +255,5 @@ compare() {
 pack() { tar -C "$1" --format=posix --xattrs --acls -cf "$2" .; }
 unpack() {
 	mkdir -p "$2"
-	tar -C "$2" --xattrs --xattrs-include='*' --acls -xpf "$1"
+	tar -C "$2" --warning=no-timestamp --xattrs --xattrs-include='*' --acls -xpf "$1"
 }

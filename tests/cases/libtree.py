@@ -15,9 +15,9 @@ def content():
         n = 0
     elif kind < 0.70:
         n = rng.randrange(1, 4096)
-    elif kind < 0.95:
+    elif kind < 0.97:
         n = rng.randrange(4096, 40000)
-    elif kind < 0.995:
+    elif kind < 0.999:
         n = rng.randrange(40000, 400000)
     else:
         n = rng.randrange(400000, 2000000)

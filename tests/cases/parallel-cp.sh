@@ -5,7 +5,7 @@
 # shellcheck source=tests/cases/lib.sh
 . "$SOURCE/tests/cases/lib.sh"
 fc_begin
-make_tree "$CASE_TMP/tree" 1200
+make_tree "$CASE_TMP/tree" 600
 pids=()
 for n in 1 2 3 4 5 6 7 8; do
 	cp -a --reflink=never "$CASE_TMP/tree" "$M/copy$n" &

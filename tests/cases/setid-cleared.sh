@@ -55,7 +55,10 @@ for what, call in changes.items():
     equal(mode(), "2767", "after %s with set-gid but no execution" % what)
     fresh(0o6777)
     call()
-    equal(mode(), "6777", "after %s by root" % what)
+    if not PLAIN and what in ("fallocate", "copy_file_range"):
+        equal(mode() in ("6777", "777"), True, "after %s by root" % what)  # the kernel does not tell who it was
+    else:
+        equal(mode(), "6777", "after %s by root" % what)
 
 for who, uid, gid in ("owner", 1002, -1), ("group", -1, 1002), ("both", 1002, 1002), ("nobody", 1000, 1000):
     fresh(0o6755)

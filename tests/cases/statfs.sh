@@ -22,9 +22,9 @@ equal(time.monotonic() - start < 5, True, "2,000 calls in less than 5 s")
 END
 used() {
 	fc sync "$M"
-	df --output=used -B1 "$M" | tail -n 1
+	df_field used "$M"
 }
-inodes() { df --output=iused "$M" | tail -n 1; }
+inodes() { df_field iused "$M"; }
 before=$(used) inodes=$(inodes)
 head -c 33554432 /dev/urandom >"$M/f"
 grown=$(($(used) - before))
@@ -45,21 +45,21 @@ fc_umount "$D"
 E=$CASE_TMP/limited
 fc_init "$E" --size-limit 128M
 fc_mount "$E"
-size=$(df --output=size -B1 "$E/mnt" | tail -n 1)
+size=$(df_field size "$E/mnt")
 [ "$size" -le 134217728 ] && [ "$size" -ge 83886080 ] || fail "a limit of 128 MiB shows as $size"
-free=$(df --output=avail -B1 "$E/mnt" | tail -n 1)
+free=$(df_field avail "$E/mnt")
 head -c 268435456 /dev/zero >"$E/mnt/zeros" 2>"$CASE_TMP/said" && fail "256 MiB fit into 128"
 said "no space"
 [ "$(stat -c %b "$E/mnt/zeros")" -le 262144 ] || fail "more blocks than the limit allows"
 [ "$(stat -c %s "$CASE_TMP/limited/box")" -le 138412032 ] || fail "the container is larger than its limit"
-[ "$(df --output=avail -B1 "$E/mnt" | tail -n 1)" -le 8388608 ] || fail "free space at the limit"
+[ "$(df_field avail "$E/mnt")" -le 8388608 ] || fail "free space at the limit"
 rm "$E/mnt/zeros"
 for _ in $(seq 100); do
 	fc sync "$E/mnt"
-	[ "$(df --output=avail -B1 "$E/mnt" | tail -n 1)" -lt $((free - 4194304)) ] || break
+	[ "$(df_field avail "$E/mnt")" -lt $((free - 4194304)) ] || break
 	sleep 0.1
 done
-[ "$(df --output=avail -B1 "$E/mnt" | tail -n 1)" -ge $((free - 4194304)) ] || fail "removing did not free the space"
+[ "$(df_field avail "$E/mnt")" -ge $((free - 4194304)) ] || fail "removing did not free the space"
 fc status "$E/mnt" --json | py -c '
 import json, sys
 from lib import *

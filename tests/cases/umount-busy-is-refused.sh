@@ -18,6 +18,7 @@ refused() {
 	kill -0 "$daemon" || fail "the daemon went"
 	equal "$(fc_field "$D" state)" mounted "state after a refused umount"
 }
+# shellcheck disable=SC2217 # it holds the file
 sleep 100 <"$M/file" &
 refused $!
 kill $!
@@ -40,7 +41,7 @@ done
 refused $holder
 kill $holder
 wait $holder || true
-py -c 'import mmap, os, sys, time
+/usr/bin/python3 -c 'import mmap, os, sys, time
 fd = os.open(sys.argv[1], os.O_RDONLY)
 m = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
 os.close(fd)

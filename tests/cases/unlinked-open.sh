@@ -45,7 +45,7 @@ END
 py "$CASE_TMP/open.py" "$M"
 
 # 48 MiB that only an open descriptor holds
-used() { df --output=used -B1 "$M" | tail -n 1; }
+used() { df_field used "$M"; }
 settle() { [ -n "${FC_PLAIN:-}" ] || fc sync "$M"; }
 settle
 before=$(used)

@@ -82,8 +82,10 @@ static enum fc_drive_end check_blocks(struct fc_drive *d, uint32_t node, const s
 	uint64_t least, most;
 
 	fc_model_blocks(d->model, node, &least, &most);
-	if (got->size <= FC_INLINE_MAX)
+	if (got->size <= FC_INLINE_MAX) /* it may lie in the tree, and count as much as its bytes take */
 		least = 0;
+	if (got->size <= FC_INLINE_MAX && got->blocks == (got->size + 511) / 512)
+		return FC_DRIVE_SAME;
 	if (got->blocks < least * 8 || got->blocks > most * 8 || got->blocks % 8)
 		return fc_drive_differs(d, "node %u: %llu blocks, right is %llu to %llu", (unsigned)node,
 					(unsigned long long)got->blocks, (unsigned long long)least * 8,
@@ -162,6 +164,14 @@ static void committed(void *arg, uint64_t generation, const uint8_t tag[FC_TAG_B
 	memcpy(d->tag, tag, FC_TAG_BYTES);
 }
 
+static void keep_line(void *arg, int priority, const char *text)
+{
+	struct fc_drive *d = arg;
+
+	(void)priority;
+	snprintf(d->log, sizeof(d->log), "%s", text);
+}
+
 /* Looks every name below dir up. */
 static enum fc_drive_end attach(struct fc_drive *d, uint32_t dir)
 {
@@ -194,6 +204,7 @@ enum fc_drive_end fc_drive_open(struct fc_drive *d, bool read_only)
 					 .seen_generation = d->generation,
 					 .now = clock_now,
 					 .committed = committed,
+					 .log = keep_line,
 					 .arg = d };
 	int error;
 
@@ -204,7 +215,7 @@ enum fc_drive_end fc_drive_open(struct fc_drive *d, bool read_only)
 	if (fc_drive_faulted(d, error))
 		return FC_DRIVE_FAULT;
 	if (error)
-		return fc_drive_differs(d, "open: %s", error_name(error));
+		return fc_drive_differs(d, "open: %s (%s)", error_name(error), d->log);
 	fc_model_reopen(d->model);
 	return attach(d, FC_INO_ROOT);
 }

@@ -18,6 +18,7 @@ struct fc_drive {
 	fc_errors faults;
 	int error;	   /* what the container answered to the last step */
 	char message[512]; /* after a difference: what it was */
+	char log[256];	   /* the container's last log line */
 	uint64_t count[FC_STEP_KINDS][2]; /* steps that were done, that were rightly refused */
 	/* The newest durable root, as the container told it. */
 	uint64_t generation;

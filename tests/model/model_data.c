@@ -126,10 +126,11 @@ void fc_model_resize(struct fc_mnode *n, uint64_t size)
 {
 	uint64_t units = (size + FC_BLOCK - 1) / FC_BLOCK;
 
-	if (size < n->attr.size && size % FC_BLOCK)
-		zero_part(n, size / FC_BLOCK, size % FC_BLOCK, FC_BLOCK);
-	if (size <= n->attr.size)
+	if (size < n->attr.size) { /* else what was allocated beyond the end may stay */
+		if (size % FC_BLOCK)
+			zero_part(n, size / FC_BLOCK, size % FC_BLOCK, FC_BLOCK);
 		cut(n, units, UINT64_MAX);
+	}
 	n->attr.size = size;
 }
 
@@ -206,6 +207,8 @@ fc_errors fc_model_fallocate(struct fc_model *m, uint32_t node, int mode, uint64
 
 	if (f && !n)
 		e |= FC_ERR(FC_EINVAL);
+	if (f && !S_ISREG(f->attr.mode))
+		e |= FC_ERR(FC_ENXIO); /* the kernel refuses it before us */
 	if (mode & ~known || (mode & FALLOC_FL_PUNCH_HOLE && mode != (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)))
 		e |= FC_ERR(FC_ENOTSUP) | FC_ERR(FC_EINVAL);
 	if (e)

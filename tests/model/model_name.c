@@ -360,7 +360,7 @@ fc_errors fc_model_rename(struct fc_model *m, uint32_t parent, const char *name,
 	    (flags & RENAME_EXCHANGE && flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)))
 		e |= FC_ERR(FC_EINVAL);
 	if (e)
-		return e;
+		return e | FC_ERR(FC_ENOENT); /* a name may be missing, too */
 	if (!find(mv.from_dir, name, &at))
 		return FC_ERR(FC_ENOENT);
 	mv.node = mv.from_dir->links[at].node;

@@ -77,6 +77,14 @@ void fc_model_killpriv(struct fc_mnode *n)
 	fc_model_value_del(n, "security.capability");
 }
 
+/* user attributes are for files and directories only, as xattr(7) says. */
+static fc_errors check_class(const struct fc_mnode *n, const char *name)
+{
+	bool user = strncmp(name, "user.", 5) == 0;
+
+	return user && !S_ISREG(n->attr.mode) && !S_ISDIR(n->attr.mode) ? FC_ERR(FC_EPERM) : 0;
+}
+
 fc_errors fc_model_getxattr(const struct fc_model *m, uint32_t node, const char *name, void *buf, size_t size,
 			    size_t *bytes)
 {
@@ -125,10 +133,11 @@ fc_errors fc_model_setxattr(struct fc_model *m, uint32_t node, const char *name,
 			    int flags, bool kill_sgid)
 {
 	struct fc_mnode *n = fc_model_node(m, node);
-	fc_errors e = 0;
+	fc_errors e;
 
 	if (!n)
 		return FC_ERR(FC_ESTALE);
+	e = check_class(n, name);
 	if (strlen(name) > FC_NAME_MAX)
 		e |= FC_ERR(FC_ERANGE) | FC_ERR(FC_ENAMETOOLONG);
 	if (size > FC_XATTR_VALUE_MAX)
@@ -152,6 +161,8 @@ fc_errors fc_model_removexattr(struct fc_model *m, uint32_t node, const char *na
 
 	if (!n)
 		return FC_ERR(FC_ESTALE);
+	if (check_class(n, name))
+		return check_class(n, name) | FC_ERR(FC_ENODATA);
 	if (!fc_model_value_del(n, name))
 		return FC_ERR(FC_ENODATA);
 	n->attr.ctime = m->now;

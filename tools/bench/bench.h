@@ -19,9 +19,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define BENCH_PLACES 8	  /* at most, the baseline included */
-#define BENCH_RUNS 100	  /* at most */
-#define BENCH_VALUES 8	  /* figures that a part itself can report */
+#define BENCH_PLACES 8     /* at most, the baseline included */
+#define BENCH_RUNS 100     /* at most */
+#define BENCH_VALUES 8     /* figures that a part itself can report */
 #define BENCH_WORKLOADS 32 /* at most */
 
 enum bench_size { BENCH_QUICK, BENCH_NORMAL, BENCH_FULL };
@@ -29,9 +29,9 @@ enum bench_size { BENCH_QUICK, BENCH_NORMAL, BENCH_FULL };
 struct bench_options {
 	enum bench_size size;
 	unsigned runs;
-	bool selected[BENCH_WORKLOADS]; /* by place in the table of workloads */
+	bool selected[BENCH_WORKLOADS];      /* by place in the table of workloads */
 	const char *archive, *file, *source; /* absolute, or NULL */
-	const char *plain, *inside;	     /* as given, or NULL */
+	const char *plain, *inside;          /* as given, or NULL */
 	unsigned compares;
 	const char *compare_name[BENCH_PLACES], *compare_dir[BENCH_PLACES];
 	const char *json, *csv, *html; /* as given, or NULL; "-" is standard output */
@@ -39,31 +39,31 @@ struct bench_options {
 
 /* What lies below a directory, as far as a benchmark cares. */
 struct bench_mount {
-	char *type;	  /* ext4, fuse.gocryptfs */
-	char *source;	  /* what mountinfo says */
+	char *type;   /* ext4, fuse.gocryptfs */
+	char *source; /* what mountinfo says */
 	char *options;
-	char *disk;	  /* kernel name of the disk that it ends on, "" if unknown */
-	char *disk_text;  /* the same for people */
-	dev_t host;	  /* of the file system whose space is used in the end */
-	char *host_path;  /* a path on that file system */
-	char *host_type;  /* its type */
+	char *disk;      /* kernel name of the disk that it ends on, "" if unknown */
+	char *disk_text; /* the same for people */
+	dev_t host;      /* of the file system whose space is used in the end */
+	char *host_path; /* a path on that file system */
+	char *host_type; /* its type */
 };
 
 struct bench_place {
-	char *name;	/* plain, inside, or what --compare says */
-	char *dir;	/* absolute: the directory that was named */
-	char *work;	/* our own directory in it */
+	char *name; /* plain, inside, or what --compare says */
+	char *dir;  /* absolute: the directory that was named */
+	char *work; /* our own directory in it */
 	struct bench_mount mount;
-	pid_t daemon;	/* that serves it, 0: none or unknown */
+	pid_t daemon; /* that serves it, 0: none or unknown */
 };
 
 struct bench_sample {
-	double ended;	/* until the work was done */
-	double durable; /* until it was on the disk; NAN if the part writes nothing */
+	double ended;                             /* until the work was done */
+	double durable;                           /* until it was on the disk; NAN if the part writes nothing */
 	double cpu_work, cpu_daemon, cpu_machine; /* processor seconds; cpu_daemon NAN if unknown */
-	uint64_t bytes, operations; /* that the part moved, 0: says nothing */
-	double value[BENCH_VALUES]; /* NAN if not given */
-	bool cold;	/* caches were dropped before it */
+	uint64_t bytes, operations;               /* that the part moved, 0: says nothing */
+	double value[BENCH_VALUES];               /* NAN if not given */
+	bool cold;                                /* caches were dropped before it */
 };
 
 /* One sample, in the order in which they were taken. */
@@ -90,11 +90,12 @@ struct bench_outcome {
 struct bench {
 	const struct bench_options *options;
 	char *program_dir; /* absolute: where this program lies */
+	char *scratch;     /* a directory for what is not measured; its path is short */
 	unsigned places;
 	struct bench_place place[BENCH_PLACES];
 	uint64_t archive_files, archive_bytes; /* of options->archive, unpacked */
-	bool can_drop; /* caches, as root */
-	bool direct;   /* every place takes O_DIRECT */
+	bool can_drop;                         /* caches, as root */
+	bool direct;                           /* every place takes O_DIRECT */
 	struct bench_shared *shared;
 	struct bench_progress *progress;
 	bool interrupted;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,13 +8,13 @@
 static const struct kind {
 	const char *name, *folder, *ending;
 	unsigned percent;
-	unsigned low, high; /* bytes; sizes spread evenly over their logarithm */
+	unsigned low, doublings; /* bytes: each of the doublings holds as many files */
 	unsigned mode;
 } kinds[CORPUS_KINDS] = {
-	[CORPUS_TEXT] = { "source text", "src", ".c", 58, 400, 40u << 10, 0644 },
-	[CORPUS_CONFIG] = { "small configuration", "etc", ".conf", 24, 40, 2000, 0644 },
-	[CORPUS_BINARY] = { "binaries", "lib", ".so", 15, 4u << 10, CORPUS_FILE_BYTES, 0755 },
-	[CORPUS_IMAGE] = { "images", "share", ".jpg", 3, 8u << 10, 512u << 10, 0644 },
+	[CORPUS_TEXT] = { "source text", "src", ".c", 58, 400, 6, 0644 },
+	[CORPUS_CONFIG] = { "small configuration", "etc", ".conf", 24, 60, 5, 0644 },
+	[CORPUS_BINARY] = { "binaries", "lib", ".so", 15, 4u << 10, 7, 0755 },
+	[CORPUS_IMAGE] = { "images", "share", ".jpg", 3, 8u << 10, 6, 0644 },
 };
 
 static enum corpus_kind choose(uint64_t *random)
@@ -31,8 +30,9 @@ void fc_corpus_describe(unsigned i, struct fc_corpus_file *out)
 	uint64_t random = fc_random_seed(i);
 	out->kind = choose(&random);
 	const struct kind *k = &kinds[out->kind];
-	double share = (double)(fc_random_next(&random) >> 11) / 9007199254740992.0;
-	out->bytes = (size_t)((double)k->low * pow((double)k->high / k->low, share));
+	/* In integers: floating point would differ from machine to machine. */
+	size_t least = (size_t)k->low << (fc_random_next(&random) >> 33) % k->doublings;
+	out->bytes = least + (size_t)(fc_random_next(&random) >> 33) % least;
 	out->mode = k->mode;
 	out->seed = fc_random_next(&random);
 	/* Packages of about 150 files, each with folders of its own, a level deeper
@@ -49,14 +49,15 @@ void fc_corpus_describe(unsigned i, struct fc_corpus_file *out)
 /* ---- content -------------------------------------------------------------- */
 
 static const char *const words[] = {
-	"static", "int", "const", "struct", "return", "if", "else", "for", "while", "void", "char", "unsigned", "size",
-	"count", "index", "buffer", "length", "offset", "value", "result", "error", "state", "next", "previous", "head",
-	"tail", "node", "key", "entry", "table", "hash", "block", "page", "file", "name", "path", "open", "close",
-	"read", "write", "begin", "end", "first", "last", "left", "right", "parent", "child", "root", "level", "depth",
-	"width", "height", "flags", "mode", "type", "kind", "list", "queue", "stack", "lock", "unlock", "wait", "wake",
+	"static",   "int",      "const",  "struct", "return", "if",     "else",   "for",   "while",  "void",  "char",
+	"unsigned", "size",     "count",  "index",  "buffer", "length", "offset", "value", "result", "error", "state",
+	"next",     "previous", "head",   "tail",   "node",   "key",    "entry",  "table", "hash",   "block", "page",
+	"file",     "name",     "path",   "open",   "close",  "read",   "write",  "begin", "end",    "first", "last",
+	"left",     "right",    "parent", "child",  "root",   "level",  "depth",  "width", "height", "flags", "mode",
+	"type",     "kind",     "list",   "queue",  "stack",  "lock",   "unlock", "wait",  "wake",
 };
-static const char *const marks[] = { " ", " ", " ", " ", "_", "_", " = ", "(", ") ", ", ", ";\n\t", ";\n", "->", " + ",
-				     " {\n\t\t", "}\n\n" };
+static const char *const marks[] = { " ",  " ",  " ",     " ",   "_",  "_",   " = ",      "(",
+				     ") ", ", ", ";\n\t", ";\n", "->", " + ", " {\n\t\t", "}\n\n" };
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static size_t put(uint8_t *out, size_t at, size_t bytes, const char *text)

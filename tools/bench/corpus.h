@@ -19,7 +19,7 @@ struct fc_corpus_file {
 	uint64_t seed;
 };
 
-#define CORPUS_FILE_BYTES (640u << 10) /* no file is larger */
+#define CORPUS_FILE_BYTES (512u << 10) /* no file is larger */
 
 /* The i-th file. */
 void fc_corpus_describe(unsigned i, struct fc_corpus_file *out);

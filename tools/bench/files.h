@@ -53,6 +53,9 @@ bool fc_pattern_stamped(const struct fc_pattern *pattern, const uint8_t *data, u
 /* Makes, or compares all of, a file of `bytes` (a multiple of PATTERN_UNIT). */
 int fc_pattern_write_file(struct bench_step *step, const char *path, uint64_t bytes, uint64_t seed);
 int fc_pattern_check_file(struct bench_step *step, const char *path, uint64_t bytes, uint64_t seed);
+/* The same with a pattern that is open already, for many files. */
+int fc_pattern_write(struct bench_step *step, struct fc_pattern *pattern, const char *path, uint64_t bytes);
+int fc_pattern_check(struct bench_step *step, struct fc_pattern *pattern, const char *path, uint64_t bytes);
 
 int fc_file_write(struct bench_step *step, int fd, const char *path, const void *data, size_t bytes);
 int fc_file_save(struct bench_step *step, const char *path, const void *data, size_t bytes);

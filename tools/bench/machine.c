@@ -60,10 +60,10 @@ static void add_processor(struct bench_report *r)
 	add(r, "processor", "Processor", fc_bench_format("%s (%s)", model ? model : "unknown", u.machine));
 	add(r, "processors", "Processors online", fc_bench_format("%ld", sysconf(_SC_NPROCESSORS_ONLN)));
 	add(r, "aes", "AES in hardware",
-	    fc_bench_copy(!flags ? "unknown" :
-			  has_word(flags, "vaes") ? "yes, vectors too" :
-			  has_word(flags, "aes")  ? "yes" :
-						    "no"));
+	    fc_bench_copy(!flags                    ? "unknown"
+			  : has_word(flags, "vaes") ? "yes, vectors too"
+			  : has_word(flags, "aes")  ? "yes"
+						    : "no"));
 	free(model);
 	free(flags);
 }

@@ -6,13 +6,13 @@
 
 #include "report.h"
 
-#define COLUMNS (2 + 4 * BENCH_PLACES)
+#define COLUMNS (3 + 4 * BENCH_PLACES)
 #define WRAP 100
 
 struct table {
 	unsigned columns, rows, room;
 	bool left[COLUMNS]; /* alignment */
-	char **cell;	    /* rows of COLUMNS each; NULL: empty */
+	char **cell;        /* rows of COLUMNS each; NULL: empty */
 };
 
 /* In columns of a terminal; what we print has no wide or combining characters. */
@@ -256,6 +256,15 @@ static void change_text(const struct fc_ratio *a, const struct fc_ratio *b, char
 		snprintf(out, 48, "within the spread");
 }
 
+/* After two columns a ratio; fc_table_compare's caller sees to it that they fit. */
+static unsigned change_column(const struct bench_report *r, unsigned n)
+{
+	unsigned column = 2;
+	for (unsigned i = 0; i < n; i++)
+		column += 2 * (r[i].places - 1);
+	return column;
+}
+
 static void compare_row(struct table *t, const struct bench_report *r, unsigned n, const struct bench_series *like,
 			bool first)
 {
@@ -281,7 +290,7 @@ static void compare_row(struct table *t, const struct bench_report *r, unsigned 
 	}
 	if (begin && end && n > 1 && r[0].places == 2 && r[n - 1].places == 2) {
 		change_text(&begin->ratio[1], &end->ratio[1], text);
-		set(t, COLUMNS - 1, text);
+		set(t, change_column(r, n), text);
 	}
 }
 
@@ -327,7 +336,7 @@ void fc_table_compare(const struct bench_report *r, const char *const *names, un
 {
 	struct table t = { 0 };
 	print_origins(r, names, n, out);
-	t.left[0] = t.left[1] = t.left[COLUMNS - 1] = true;
+	t.left[0] = t.left[1] = t.left[change_column(r, n)] = true;
 	new_row(&t);
 	set(&t, 0, "workload");
 	for (unsigned i = 0, column = 2; i < n; i++)
@@ -338,7 +347,7 @@ void fc_table_compare(const struct bench_report *r, const char *const *names, un
 			free(text);
 		}
 	if (n > 1 && r[0].places == 2 && r[n - 1].places == 2)
-		set(&t, COLUMNS - 1, "first to last");
+		set(&t, change_column(r, n), "first to last");
 	const char *last = "";
 	for (unsigned i = 0; i < n; i++)
 		for (unsigned j = 0; j < r[i].serieses; j++) {

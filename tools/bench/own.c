@@ -49,8 +49,8 @@ static int run_program(struct bench_step *step, const void *arg)
 static int fusecrypt(struct bench *bench, const struct bench_own *own, const char *const argv[], bool to_the_end)
 {
 	struct bench_step step = { .bench = bench, .shared = bench->shared };
-	int result = to_the_end ? fc_step_finish(bench, &step, own->dir, run_program, argv) :
-				  fc_step_run(bench, &step, own->dir, argv[1], run_program, argv);
+	int result = to_the_end ? fc_step_finish(bench, &step, own->dir, run_program, argv)
+				: fc_step_run(bench, &step, own->dir, argv[1], run_program, argv);
 	return result;
 }
 

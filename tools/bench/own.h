@@ -8,8 +8,8 @@
 #include "step.h"
 
 struct bench_own {
-	char *dir;	  /* our directory beside which nothing is touched; NULL: there is no container */
-	char *program;	  /* fusecrypt */
+	char *dir;     /* our directory beside which nothing is touched; NULL: there is no container */
+	char *program; /* fusecrypt */
 	char *container, *key, *mountpoint;
 	bool mounted;
 };

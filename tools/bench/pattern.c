@@ -58,8 +58,8 @@ static void stamp(const struct fc_pattern *pattern, uint8_t *at, uint64_t unit)
 
 void fc_pattern_copy_unit(const struct fc_pattern *pattern, uint64_t unit, uint8_t *out)
 {
-	memcpy(out + STAMP_BYTES,
-	       pattern->base + (unit % (HALF / PATTERN_UNIT)) * PATTERN_UNIT + STAMP_BYTES, PATTERN_UNIT - STAMP_BYTES);
+	memcpy(out + STAMP_BYTES, pattern->base + (unit % (HALF / PATTERN_UNIT)) * PATTERN_UNIT + STAMP_BYTES,
+	       PATTERN_UNIT - STAMP_BYTES);
 	stamp(pattern, out, unit);
 }
 
@@ -93,17 +93,23 @@ static int write_units(struct bench_step *step, struct fc_pattern *pattern, int 
 	return 0;
 }
 
-int fc_pattern_write_file(struct bench_step *step, const char *path, uint64_t bytes, uint64_t seed)
+int fc_pattern_write(struct bench_step *step, struct fc_pattern *pattern, const char *path, uint64_t bytes)
 {
-	struct fc_pattern pattern;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return fc_step_fail_errno(step, "%s", path);
-	fc_pattern_open(&pattern, seed);
-	int result = write_units(step, &pattern, fd, path, bytes / PATTERN_UNIT);
-	fc_pattern_close(&pattern);
+	int result = write_units(step, pattern, fd, path, bytes / PATTERN_UNIT);
 	if (close(fd) && !result)
 		return fc_step_fail_errno(step, "%s: close", path);
+	return result;
+}
+
+int fc_pattern_write_file(struct bench_step *step, const char *path, uint64_t bytes, uint64_t seed)
+{
+	struct fc_pattern pattern;
+	fc_pattern_open(&pattern, seed);
+	int result = fc_pattern_write(step, &pattern, path, bytes);
+	fc_pattern_close(&pattern);
 	return result;
 }
 
@@ -129,15 +135,21 @@ static int check_units(struct bench_step *step, struct fc_pattern *pattern, int 
 	return result;
 }
 
-int fc_pattern_check_file(struct bench_step *step, const char *path, uint64_t bytes, uint64_t seed)
+int fc_pattern_check(struct bench_step *step, struct fc_pattern *pattern, const char *path, uint64_t bytes)
 {
-	struct fc_pattern pattern;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fc_step_fail_errno(step, "%s", path);
-	fc_pattern_open(&pattern, seed);
-	int result = check_units(step, &pattern, fd, path, bytes / PATTERN_UNIT);
-	fc_pattern_close(&pattern);
+	int result = check_units(step, pattern, fd, path, bytes / PATTERN_UNIT);
 	close(fd);
+	return result;
+}
+
+int fc_pattern_check_file(struct bench_step *step, const char *path, uint64_t bytes, uint64_t seed)
+{
+	struct fc_pattern pattern;
+	fc_pattern_open(&pattern, seed);
+	int result = fc_pattern_check(step, &pattern, path, bytes);
+	fc_pattern_close(&pattern);
 	return result;
 }

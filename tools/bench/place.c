@@ -14,6 +14,7 @@
 
 #include "files.h"
 #include "place.h"
+#include "progress.h"
 #include "session/session.h"
 
 /* ---- who serves a FUSE mount ---------------------------------------------- */
@@ -226,6 +227,29 @@ static bool fits(const struct bench *bench, const struct bench_workload *w, unsi
 	return false;
 }
 
+/* Once for each file system: what the greediest workload needs on it. */
+static void say_space(const struct bench *bench, unsigned place)
+{
+	const struct bench_place *p = &bench->place[place];
+	uint64_t most = 0;
+	char want[32], have[32];
+	for (unsigned q = 0; q < place; q++)
+		if (bench->place[q].mount.host == p->mount.host)
+			return;
+	for (unsigned i = 0; i < fc_workloads_count; i++) {
+		struct bench_needs needs = { 0 };
+		if (!bench->options->selected[i])
+			continue;
+		fc_workloads[i]->needs(bench, &needs);
+		uint64_t one = wanted(bench, &needs, place, true);
+		most = one > most ? one : most;
+	}
+	fc_bench_bytes_text(most, want);
+	fc_bench_bytes_text(free_at(p->mount.host_path), have);
+	fc_progress_say(bench->progress, "up to %s are needed at a time on the file system of %s, %s are free", want,
+			p->dir, have);
+}
+
 int fc_places_check_space(const struct bench *bench)
 {
 	bool all = true;
@@ -235,9 +259,13 @@ int fc_places_check_space(const struct bench *bench)
 				all = false;
 				break;
 			}
-	if (!all)
+	if (!all) {
 		fc_bench_warn("nothing was measured; take other directories, --quick, or fewer workloads (--workload)");
-	return all ? 0 : -1;
+		return -1;
+	}
+	for (unsigned p = 0; p < bench->places; p++)
+		say_space(bench, p);
+	return 0;
 }
 
 /* ---- warnings ------------------------------------------------------------- */
@@ -275,8 +303,9 @@ unsigned fc_places_warnings(const struct bench *bench, char ***lines)
 		out[n++] = fc_bench_copy("caches could not be dropped (only root may): what is called cold was "
 					 "measured with warm caches");
 	if (!bench->direct)
-		out[n++] = fc_bench_copy("a directory does not take O_DIRECT: uncached transfers went through the cache "
-					 "and were written out at once");
+		out[n++] =
+			fc_bench_copy("a directory does not take O_DIRECT: uncached transfers went through the cache "
+				      "and were written out at once");
 	*lines = out;
 	return n;
 }

@@ -18,8 +18,8 @@ int fc_place_add(struct bench *bench, const char *name, const char *dir);
 /* Removes our directories. -1 if something could not be removed (said). */
 int fc_places_close(struct bench *bench);
 
-/* Whether the workloads selected fit. -1 after saying what is needed where, and
- * what is there. */
+/* Whether the workloads selected fit; says what they need. -1 after saying what is
+ * needed where, and what is there. */
 int fc_places_check_space(const struct bench *bench);
 
 /* What makes the comparison unfair: lines for the report, the caller frees both

@@ -257,8 +257,7 @@ void fc_report_free(struct bench_report *r)
 	free(r->verdict);
 	for (unsigned p = 0; p < r->places; p++) {
 		struct bench_report_place *place = &r->place[p];
-		char *text[] = { place->name,	place->dir,	  place->type,
-				 place->source, place->host_type, place->disk };
+		char *text[] = { place->name, place->dir, place->type, place->source, place->host_type, place->disk };
 		for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++)
 			free(text[i]);
 	}

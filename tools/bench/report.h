@@ -24,7 +24,7 @@ struct bench_series {
 	char *published_by;
 	double *value[BENCH_PLACES]; /* report->runs of each */
 	struct fc_stats stats[BENCH_PLACES];
-	struct fc_ratio ratio[BENCH_PLACES]; /* to place 0; from 1 on */
+	struct fc_ratio ratio[BENCH_PLACES];                     /* to place 0; from 1 on */
 	double cpu_work[BENCH_PLACES], cpu_daemon[BENCH_PLACES]; /* of the part, medians; NAN: unknown */
 };
 
@@ -34,7 +34,7 @@ struct bench_report_place {
 
 struct bench_report_outcome {
 	char *workload, *title, *does, *from;
-	char *status; /* "measured", "missing", "failed" */
+	char *status;           /* "measured", "missing", "failed" */
 	char *reason, *install; /* "" if there is none */
 };
 
@@ -81,7 +81,8 @@ void fc_machine_describe(struct bench_report *report);
 /* ---- outputs ---------------------------------------------------------------- */
 
 void fc_table_write(const struct bench_report *report, FILE *out);
-/* Several results, one column each. */
+/* Several results, BENCH_COMPARED measured places at most in all of them. */
+#define BENCH_COMPARED 16
 void fc_table_compare(const struct bench_report *reports, const char *const *names, unsigned n, FILE *out);
 void fc_csv_write(const struct bench *bench, FILE *out);
 void fc_html_write(const struct bench_report *report, FILE *out);

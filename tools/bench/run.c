@@ -79,7 +79,8 @@ static double cpu_of_machine(void)
 	FILE *f = fopen("/proc/stat", "re");
 	if (!f)
 		return NAN;
-	int n = fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq, &softirq);
+	int n = fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq,
+		       &softirq);
 	fclose(f);
 	if (n != 7)
 		return NAN;
@@ -148,10 +149,10 @@ static void keep_sample(struct bench *bench, const struct bench_raw *raw)
 struct job {
 	struct bench *bench;
 	const struct bench_workload *workload;
-	char *stock;		  /* directory of the shared material */
+	char *stock;             /* directory of the shared material */
 	char *dir[BENCH_PLACES]; /* its directory in each place */
 	struct bench_outcome *outcome;
-	unsigned steps;		  /* not yet done */
+	unsigned steps; /* not yet done */
 };
 
 unsigned fc_run_steps(const struct bench *bench, const struct bench_workload *w)
@@ -161,7 +162,9 @@ unsigned fc_run_steps(const struct bench *bench, const struct bench_workload *w)
 
 static struct bench_step step_in(const struct job *job, unsigned place)
 {
-	return (struct bench_step){ .bench = job->bench, .place = &job->bench->place[place], .stock = job->stock,
+	return (struct bench_step){ .bench = job->bench,
+				    .place = &job->bench->place[place],
+				    .stock = job->stock,
 				    .shared = job->bench->shared };
 }
 
@@ -224,7 +227,10 @@ static int one_run(struct job *job, unsigned run)
 				 job->bench->options->runs);
 			if (do_step(job, p, job->dir[p], what, measure, &w->part[i]))
 				return -1;
-			struct bench_raw raw = { .workload = w, .part = &w->part[i], .place = p, .run = run,
+			struct bench_raw raw = { .workload = w,
+						 .part = &w->part[i],
+						 .place = p,
+						 .run = run,
 						 .sample = job->bench->shared->sample };
 			keep_sample(job->bench, &raw);
 		}
@@ -241,6 +247,9 @@ static int remove_path(struct bench_step *step, const void *arg)
 static void remove_all(struct job *job)
 {
 	struct bench *bench = job->bench;
+	struct bench_step first = step_in(job, 0);
+	if (job->workload->cleanup && fc_step_finish(bench, &first, "/", call, &job->workload->cleanup))
+		fc_progress_say(bench->progress, "fusecrypt-bench: %s: %s", job->workload->name, bench->shared->error);
 	for (unsigned p = 0; p <= bench->places; p++) {
 		struct bench_step step = step_in(job, p < bench->places ? p : 0);
 		const char *path = p < bench->places ? job->dir[p] : job->stock;

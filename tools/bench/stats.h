@@ -11,7 +11,7 @@
 
 struct fc_stats {
 	double median, low, high; /* low and high: of all values */
-	double spread;		  /* (high - low) / median */
+	double spread;            /* (high - low) / median */
 };
 void fc_stats_describe(const double *values, size_t n, struct fc_stats *out);
 
@@ -26,8 +26,8 @@ void fc_stats_interval(const double *values, size_t n, double *low, double *high
 enum fc_word {
 	FC_WORD_SLOWER,
 	FC_WORD_FASTER,
-	FC_WORD_SAME,	 /* no difference that these runs can show */
-	FC_WORD_NOISY,	 /* the spread is too large to conclude anything */
+	FC_WORD_SAME,    /* no difference that these runs can show */
+	FC_WORD_NOISY,   /* the spread is too large to conclude anything */
 	FC_WORD_ONE_RUN, /* one run says nothing about spread */
 };
 const char *fc_word_text(enum fc_word word);

@@ -15,7 +15,7 @@
 #include "step.h"
 
 #define REDRAW_NS 200000000L /* between two drawings of the progress display */
-#define GRACE_SECONDS 3	     /* that a child gets to end by itself after SIGTERM */
+#define GRACE_SECONDS 3      /* that a child gets to end by itself after SIGTERM */
 
 static void fail(struct bench_step *step, const char *format, va_list args, int error)
 {

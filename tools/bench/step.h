@@ -29,7 +29,7 @@ struct bench_step {
 	const char *stock; /* absolute: what the workload's stock function made */
 	struct bench_shared *shared;
 	const struct bench_part *part; /* in prepare, run and verify */
-	void *local;	   /* prepare, run and verify are one process: what they pass on */
+	void *local;                   /* prepare, run and verify are one process: what they pass on */
 };
 
 /* Sets the step's error; returns -1. errno_fail adds strerror. */

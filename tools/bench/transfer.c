@@ -9,7 +9,7 @@
 struct fc_transfer_state {
 	struct fc_transfer t;
 	struct fc_pattern pattern;
-	bool shared; /* the pattern is */
+	bool shared;     /* the pattern is */
 	uint8_t *buffer; /* for reading, and for writing a single unit */
 	uint64_t *order; /* of the blocks */
 	int fd;

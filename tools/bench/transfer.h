@@ -13,13 +13,13 @@
 
 struct fc_transfer {
 	const char *path;
-	uint64_t file_bytes; /* the pattern file's size */
-	uint64_t seed;	     /* of the pattern, and of the order */
-	size_t block;	     /* bytes, a multiple of PATTERN_UNIT */
-	uint64_t blocks;     /* how many are moved */
-	bool write;	     /* a sequential write makes the file anew */
-	bool random;	     /* each block at most once if there are enough */
-	bool each_durable;   /* O_DSYNC */
+	uint64_t file_bytes;              /* the pattern file's size */
+	uint64_t seed;                    /* of the pattern, and of the order */
+	size_t block;                     /* bytes, a multiple of PATTERN_UNIT */
+	uint64_t blocks;                  /* how many are moved */
+	bool write;                       /* a sequential write makes the file anew */
+	bool random;                      /* each block at most once if there are enough */
+	bool each_durable;                /* O_DSYNC */
 	const struct fc_pattern *pattern; /* with this seed, for threads to share (block is PATTERN_UNIT
 					   * then); NULL: one of its own */
 };

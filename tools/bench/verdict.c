@@ -51,9 +51,9 @@ static void say_mean(const struct bench_report *r, unsigned place, char **text)
 	if (!isfinite(mean))
 		return;
 	say(text,
-	    mean > 1.005 ? "All in all, work in %s takes %.2f times as long as in %s" :
-	    mean < 0.995 ? "All in all, work in %s takes only %.2f of the time that it takes in %s" :
-			   "All in all, work in %s takes as long (%.2f) as in %s",
+	    mean > 1.005   ? "All in all, work in %s takes %.2f times as long as in %s"
+	    : mean < 0.995 ? "All in all, work in %s takes only %.2f of the time that it takes in %s"
+			   : "All in all, work in %s takes as long (%.2f) as in %s",
 	    name, mean, base);
 	say(text, "(geometric mean of the workloads, what is written counted until it is durable).");
 }
@@ -113,11 +113,14 @@ static void say_cpu(const struct bench_report *r, unsigned place, char **text)
 	if (base <= 0)
 		return;
 	if (isfinite(served))
-		say(text, "The processors worked %.1f s for it, %.1f s of that in the daemon, against %.1f s in %s: ×%.2f.",
+		say(text,
+		    "The processors worked %.1f s for it, %.1f s of that in the daemon, against %.1f s in %s: ×%.2f.",
 		    here + served, served, base, r->place[0].name, (here + served) / base);
 	else
-		say(text, "The processors worked %.1f s for it, against %.1f s in %s: ×%.2f (what a daemon needs, if there "
-			  "is one, is not known).", here, base, r->place[0].name, here / base);
+		say(text,
+		    "The processors worked %.1f s for it, against %.1f s in %s: ×%.2f (what a daemon needs, if there "
+		    "is one, is not known).",
+		    here, base, r->place[0].name, here / base);
 }
 
 /* A control that differs says that something else disturbed the run. */
@@ -129,8 +132,10 @@ static void say_controls(const struct bench_report *r, unsigned place, char **te
 		if (!s->control || ratio->word == FC_WORD_ONE_RUN)
 			continue;
 		if (ratio->ratio > 1.1 || ratio->ratio < 1 / 1.1)
-			say(text, "Beware: the control %s, which should show no difference, shows ×%.2f; something else was "
-				  "at work on this machine.", s->workload, ratio->ratio);
+			say(text,
+			    "Beware: the control %s, which should show no difference, shows ×%.2f; something else was "
+			    "at work on this machine.",
+			    s->workload, ratio->ratio);
 	}
 }
 

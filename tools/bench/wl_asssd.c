@@ -35,8 +35,9 @@ static struct fc_transfer describe(const struct bench_step *step)
 {
 	const struct detail *d = step->part->detail;
 	enum bench_size size = step->bench->options->size;
-	struct fc_transfer t = { .path = "file", .file_bytes = seq_bytes[size], .seed = SEED, .block = PATTERN_UNIT,
-				 .write = d->write };
+	struct fc_transfer t = {
+		.path = "file", .file_bytes = seq_bytes[size], .seed = SEED, .block = PATTERN_UNIT, .write = d->write
+	};
 	if (d->what == SEQ) {
 		t.block = SEQ_BLOCK;
 		t.blocks = t.file_bytes / SEQ_BLOCK;
@@ -106,11 +107,16 @@ static int prepare_crowd(struct bench_step *step)
 	step->local = c;
 	fc_pattern_open(&c->pattern, SEED);
 	for (unsigned i = 0; i < THREADS; i++) {
-		struct fc_transfer t = { .path = path, .file_bytes = bytes, .seed = SEED, .block = PATTERN_UNIT,
-					 .blocks = bytes / PATTERN_UNIT, .write = d->write, .random = true,
+		struct fc_transfer t = { .path = path,
+					 .file_bytes = bytes,
+					 .seed = SEED,
+					 .block = PATTERN_UNIT,
+					 .blocks = bytes / PATTERN_UNIT,
+					 .write = d->write,
+					 .random = true,
 					 .pattern = &c->pattern };
 		member_path(i, path);
-		if (d->write && fc_pattern_write_file(step, path, bytes, SEED))
+		if (d->write && fc_pattern_write(step, &c->pattern, path, bytes))
 			return -1;
 		c->member[i].step = step;
 		c->member[i].state = fc_transfer_open(step, &t);
@@ -132,8 +138,7 @@ static int run_crowd(struct bench_step *step)
 	struct crowd *c = step->local;
 	int result = 0;
 	unsigned started = 0;
-	while (started < THREADS &&
-	       !pthread_create(&c->member[started].thread, NULL, member_run, &c->member[started]))
+	while (started < THREADS && !pthread_create(&c->member[started].thread, NULL, member_run, &c->member[started]))
 		started++;
 	for (unsigned i = 0; i < started; i++) {
 		pthread_join(c->member[i].thread, NULL);
@@ -154,7 +159,7 @@ static int verify_crowd(struct bench_step *step)
 	for (unsigned i = 0; i < THREADS; i++) {
 		member_path(i, path);
 		fc_transfer_close(c->member[i].state);
-		if (d->write && fc_pattern_check_file(step, path, thread_bytes[step->bench->options->size], SEED))
+		if (d->write && fc_pattern_check(step, &c->pattern, path, thread_bytes[step->bench->options->size]))
 			return -1;
 	}
 	fc_pattern_close(&c->pattern);
@@ -182,21 +187,61 @@ static const struct detail details[] = {
 };
 
 static const struct bench_part parts[] = {
-	{ .flags = PART_WRITES, .prepare = prepare, .run = run, .verify = verify, .row = &rows[0], .rows = 1,
+	{ .flags = PART_WRITES,
+	  .prepare = prepare,
+	  .run = run,
+	  .verify = verify,
+	  .row = &rows[0],
+	  .rows = 1,
 	  .detail = &details[0] },
-	{ .flags = PART_COLD, .prepare = prepare, .run = run, .verify = verify, .row = &rows[1], .rows = 1,
+	{ .flags = PART_COLD,
+	  .prepare = prepare,
+	  .run = run,
+	  .verify = verify,
+	  .row = &rows[1],
+	  .rows = 1,
 	  .detail = &details[1] },
-	{ .flags = PART_WRITES, .prepare = prepare, .run = run, .verify = verify, .row = &rows[2], .rows = 1,
+	{ .flags = PART_WRITES,
+	  .prepare = prepare,
+	  .run = run,
+	  .verify = verify,
+	  .row = &rows[2],
+	  .rows = 1,
 	  .detail = &details[2] },
-	{ .flags = PART_COLD, .prepare = prepare, .run = run, .verify = verify, .row = &rows[3], .rows = 1,
+	{ .flags = PART_COLD,
+	  .prepare = prepare,
+	  .run = run,
+	  .verify = verify,
+	  .row = &rows[3],
+	  .rows = 1,
 	  .detail = &details[3] },
-	{ .flags = PART_WRITES, .prepare = prepare_crowd, .run = run_crowd, .verify = verify_crowd, .row = &rows[4],
-	  .rows = 1, .detail = &details[2] },
-	{ .flags = PART_COLD, .prepare = prepare_crowd, .run = run_crowd, .verify = verify_crowd, .row = &rows[5],
-	  .rows = 1, .detail = &details[3] },
-	{ .flags = PART_WRITES, .prepare = prepare, .run = run_access, .verify = verify, .row = &rows[6], .rows = 1,
+	{ .flags = PART_WRITES,
+	  .prepare = prepare_crowd,
+	  .run = run_crowd,
+	  .verify = verify_crowd,
+	  .row = &rows[4],
+	  .rows = 1,
+	  .detail = &details[2] },
+	{ .flags = PART_COLD,
+	  .prepare = prepare_crowd,
+	  .run = run_crowd,
+	  .verify = verify_crowd,
+	  .row = &rows[5],
+	  .rows = 1,
+	  .detail = &details[3] },
+	{ .flags = PART_WRITES,
+	  .prepare = prepare,
+	  .run = run_access,
+	  .verify = verify,
+	  .row = &rows[6],
+	  .rows = 1,
 	  .detail = &details[4] },
-	{ .flags = PART_COLD, .prepare = prepare, .run = run_access, .verify = verify, .row = &rows[7], .rows = 1,
+	{ .flags = PART_COLD,
+	  .prepare = prepare,
+	  .run = run_access,
+	  .verify = verify,
+	  .row = &rows[7],
+	  .rows = 1,
 	  .detail = &details[5] },
 };
 

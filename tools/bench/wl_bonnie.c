@@ -70,8 +70,8 @@ static int take_line(struct bench_step *step, char *line)
 static int run_program(struct bench_step *step, const char *file, const char *memory, const char *files)
 {
 	char *output = NULL, *user = fc_bench_format("%u:%u", geteuid(), getegid());
-	const char *argv[] = { "bonnie++", "-d", ".", "-s", file, "-r", memory, "-n", files,
-			       "-u",	   user, "-f", "-q", "-z", "1",	 "-m", "bench", NULL };
+	const char *argv[] = { "bonnie++", "-d", ".",  "-s", file, "-r", memory, "-n",    files,
+			       "-u",       user, "-f", "-q", "-z", "1",  "-m",   "bench", NULL };
 	int result = fc_external_run(step, argv, &output);
 	if (!result) {
 		char *end = output + strlen(output);
@@ -109,22 +109,48 @@ static int run_files(struct bench_step *step)
 }
 
 static const struct bench_row file_rows[] = {
-	{ .name = "file", .title = "bonnie++, one large file", .kind = ROW_REPORTED, .unit = "s",
+	{ .name = "file",
+	  .title = "bonnie++, one large file",
+	  .kind = ROW_REPORTED,
+	  .unit = "s",
 	  .index = VALUE_FILE_TIME },
-	{ .name = "seq-write", .title = "bonnie++ sequential write", .kind = ROW_REPORTED, .unit = "MB/s",
-	  .more_is_better = true, .index = 0 },
-	{ .name = "seq-read", .title = "bonnie++ sequential read", .kind = ROW_REPORTED, .unit = "MB/s",
-	  .more_is_better = true, .index = 1, .published = { 132673.0 / 69805.0, 0, "dm-crypt" } },
-	{ .name = "seeks", .title = "bonnie++ seeks", .kind = ROW_REPORTED, .unit = "/s", .more_is_better = true,
+	{ .name = "seq-write",
+	  .title = "bonnie++ sequential write",
+	  .kind = ROW_REPORTED,
+	  .unit = "MB/s",
+	  .more_is_better = true,
+	  .index = 0 },
+	{ .name = "seq-read",
+	  .title = "bonnie++ sequential read",
+	  .kind = ROW_REPORTED,
+	  .unit = "MB/s",
+	  .more_is_better = true,
+	  .index = 1,
+	  .published = { 132673.0 / 69805.0, 0, "dm-crypt" } },
+	{ .name = "seeks",
+	  .title = "bonnie++ seeks",
+	  .kind = ROW_REPORTED,
+	  .unit = "/s",
+	  .more_is_better = true,
 	  .index = 2 },
 };
 
 static const struct bench_row files_rows[] = {
 	{ .name = "files", .title = "bonnie++, many files", .kind = ROW_TIME },
-	{ .name = "create", .title = "bonnie++ sequential create", .kind = ROW_REPORTED, .unit = "/s",
-	  .more_is_better = true, .index = 3, .published = { 6625.0 / 5264.0, 0, "dm-crypt" } },
-	{ .name = "random-read", .title = "bonnie++ random read of files", .kind = ROW_REPORTED, .unit = "/s",
-	  .more_is_better = true, .index = 4, .published = { 28820.0 / 18788.0, 0, "dm-crypt" } },
+	{ .name = "create",
+	  .title = "bonnie++ sequential create",
+	  .kind = ROW_REPORTED,
+	  .unit = "/s",
+	  .more_is_better = true,
+	  .index = 3,
+	  .published = { 6625.0 / 5264.0, 0, "dm-crypt" } },
+	{ .name = "random-read",
+	  .title = "bonnie++ random read of files",
+	  .kind = ROW_REPORTED,
+	  .unit = "/s",
+	  .more_is_better = true,
+	  .index = 4,
+	  .published = { 28820.0 / 18788.0, 0, "dm-crypt" } },
 };
 
 static const struct bench_part parts[] = {
@@ -135,7 +161,8 @@ static const struct bench_part parts[] = {
 const struct bench_workload fc_workload_bonnie = {
 	.name = "bonnie",
 	.title = "bonnie++",
-	.does = "bonnie++: sequential reading and writing, seeks, creation of files (figures that are too fast for it to "
+	.does = "bonnie++: sequential reading and writing, seeks, creation of files (figures that are too fast for it "
+		"to "
 		"time are left out)",
 	.from = "the dm-crypt tests on an Intel 320 (one core decrypts: 132,673 KB/s became 69,805) and on an Eee PC",
 	.available = available,

@@ -151,10 +151,10 @@ static int prepare(struct bench_step *step)
 	const char *own[] = { "meson", "setup", "build", "-Dtests=false", "-Dbench=disabled", NULL };
 	const char *cmake[] = { "cmake", "-B", "build", NULL };
 	const char *configure[] = { "/bin/sh", "./configure", NULL };
-	const char *const *argv = way == WAY_MESON     ? (step->bench->options->source ? meson : own) :
-				  way == WAY_CMAKE     ? cmake :
-				  way == WAY_CONFIGURE ? configure :
-							 NULL;
+	const char *const *argv = way == WAY_MESON       ? (step->bench->options->source ? meson : own)
+				  : way == WAY_CMAKE     ? cmake
+				  : way == WAY_CONFIGURE ? configure
+							 : NULL;
 	struct fc_tree_digest configured;
 	if ((argv && fc_external_run(step, argv, NULL)) || fc_files_digest(step, ".", &configured))
 		return -1;
@@ -193,7 +193,9 @@ static int verify(struct bench_step *step)
 }
 
 static const struct bench_row rows[] = {
-	{ .name = "compile", .title = "compile a source tree", .kind = ROW_TIME,
+	{ .name = "compile",
+	  .title = "compile a source tree",
+	  .kind = ROW_TIME,
 	  .published = { 1.036, 0, "dm-crypt" } },
 };
 
@@ -204,7 +206,8 @@ static const struct bench_part parts[] = {
 const struct bench_workload fc_workload_compile = {
 	.name = "compile",
 	.title = "Compile",
-	.does = "builds a source tree: fusecrypt's own, or another one that has a meson.build, CMakeLists.txt, configure "
+	.does = "builds a source tree: fusecrypt's own, or another one that has a meson.build, CMakeLists.txt, "
+		"configure "
 		"or Makefile (--source DIR)",
 	.from = "the dm-crypt test on an Eee PC, with ImageMagick",
 	.available = available,

@@ -97,17 +97,31 @@ static int verify(struct bench_step *step)
 }
 
 static const struct bench_row rows[] = {
-	{ .name = "read-write", .title = "copy a large file, reading and writing", .kind = ROW_TIME,
+	{ .name = "read-write",
+	  .title = "copy a file, reading and writing",
+	  .kind = ROW_TIME,
 	  .published = { 4.40, 0, "PGP" } },
-	{ .name = "system", .title = "copy a large file, the system's own way", .kind = ROW_TIME,
+	{ .name = "system",
+	  .title = "copy a file, the system's own way",
+	  .kind = ROW_TIME,
 	  .published = { 4.40, 0, "PGP" } },
 };
 
 static const struct bench_part parts[] = {
-	{ .name = "read-write", .flags = PART_COLD | PART_WRITES, .prepare = prepare, .run = by_reading,
-	  .verify = verify, .row = &rows[0], .rows = 1 },
-	{ .name = "system", .flags = PART_COLD | PART_WRITES, .prepare = prepare, .run = by_system, .verify = verify,
-	  .row = &rows[1], .rows = 1 },
+	{ .name = "read-write",
+	  .flags = PART_COLD | PART_WRITES,
+	  .prepare = prepare,
+	  .run = by_reading,
+	  .verify = verify,
+	  .row = &rows[0],
+	  .rows = 1 },
+	{ .name = "system",
+	  .flags = PART_COLD | PART_WRITES,
+	  .prepare = prepare,
+	  .run = by_system,
+	  .verify = verify,
+	  .row = &rows[1],
+	  .rows = 1 },
 };
 
 const struct bench_workload fc_workload_copy = {

@@ -129,19 +129,24 @@ static int verify(struct bench_step *step)
 }
 
 static const struct bench_row rows[] = {
-	{ .name = "extract", .title = "extract an archive", .kind = ROW_TIME,
-	  .published = { 1.039, 0, "FileVault" } },
+	{ .name = "extract", .title = "extract an archive", .kind = ROW_TIME, .published = { 1.039, 0, "FileVault" } },
 };
 
 static const struct bench_part parts[] = {
-	{ .name = "extract", .flags = PART_COLD | PART_WRITES, .prepare = prepare, .run = run, .verify = verify,
-	  .row = rows, .rows = 1 },
+	{ .name = "extract",
+	  .flags = PART_COLD | PART_WRITES,
+	  .prepare = prepare,
+	  .run = run,
+	  .verify = verify,
+	  .row = rows,
+	  .rows = 1 },
 };
 
 const struct bench_workload fc_workload_extract = {
 	.name = "extract",
 	.title = "Extract an archive",
-	.does = "unpacks an archive that lies in the directory (libarchive: RAR, 7z, zip, tar.*; --archive FILE for one "
+	.does = "unpacks an archive that lies in the directory (libarchive: RAR, 7z, zip, tar.*; --archive FILE for "
+		"one "
 		"of yours)",
 	.from = "the FileVault test: a 710 MB RAR unpacked to 2.1 GB, on a MacBook of 2006",
 	.needs = needs,

@@ -49,7 +49,8 @@ static int take_job(struct bench_step *step, const json_t *root, const char *nam
 {
 	size_t i;
 	const json_t *job;
-	json_array_foreach (json_object_get(root, "jobs"), i, job) {
+	json_array_foreach(json_object_get(root, "jobs"), i, job)
+	{
 		const char *is = json_string_value(json_object_get(job, "jobname"));
 		if (!is || strcmp(is, name))
 			continue;
@@ -107,7 +108,10 @@ static int server_run(struct bench_step *step)
 }
 
 static const struct bench_row server_rows[] = {
-	{ .name = "file-server", .title = "fio, IOMeter's file server", .kind = ROW_REPORTED, .unit = "s",
+	{ .name = "file-server",
+	  .title = "fio, IOMeter's file server",
+	  .kind = ROW_REPORTED,
+	  .unit = "s",
 	  .published = { 1.42, 0, "dm-crypt" } },
 };
 
@@ -118,7 +122,8 @@ static const struct bench_part server_parts[] = {
 const struct bench_workload fc_workload_iometer = {
 	.name = "iometer",
 	.title = "IOMeter's file server",
-	.does = "fio with IOMeter's file-server pattern: random, 80 % reading, 512 bytes to 64 KiB, 64 requests under way, "
+	.does = "fio with IOMeter's file-server pattern: random, 80 % reading, 512 bytes to 64 KiB, 64 requests under "
+		"way, "
 		"uncached",
 	.from = "the dm-crypt test on an Eee PC: 12 minutes became 17",
 	.available = available,
@@ -193,7 +198,10 @@ static int network_run(struct bench_step *step)
 }
 
 static const struct bench_row network_rows[] = {
-	{ .name = "network", .title = "fio, network job", .kind = ROW_REPORTED, .unit = "s",
+	{ .name = "network",
+	  .title = "fio, network job",
+	  .kind = ROW_REPORTED,
+	  .unit = "s",
 	  .published = { 1.0, 0, "dm-crypt" } },
 };
 

@@ -88,8 +88,7 @@ static int make_app(struct bench_step *step, unsigned app)
 	    make_files(step, &random, "lib/lib", s->libraries, s->library) ||
 	    make_files(step, &random, "config/config", s->configs, 1500) ||
 	    make_files(step, &random, "icons/icon", s->icons, 6000) ||
-	    make_files(step, &random, "fonts/font", s->fonts, s->font) ||
-	    make_file(step, &random, "data", s->data))
+	    make_files(step, &random, "fonts/font", s->fonts, s->font) || make_file(step, &random, "data", s->data))
 		return -1;
 	return chdir("..") ? fc_step_fail_errno(step, "..") : 0;
 }
@@ -242,8 +241,10 @@ static int setup(struct bench_step *step)
 	const struct shape *s = &shapes[step->bench->options->size];
 	char text[32];
 	fc_bench_bytes_text(app_bytes(s), text);
-	fc_step_note(step, "%d applications of about %s: a program, %u libraries, %u configuration files, %u icons, "
-		     "%u fonts, a data base", APPS, text, s->libraries, s->configs, s->icons, s->fonts);
+	fc_step_note(step,
+		     "%d applications of about %s: a program, %u libraries, %u configuration files, %u icons, "
+		     "%u fonts, a data base",
+		     APPS, text, s->libraries, s->configs, s->icons, s->fonts);
 	return 0;
 }
 
@@ -274,8 +275,7 @@ static int all_at_once(struct bench_step *step)
 
 /* Published: five applications, 31 s and 39 s in all; start-up programs, 4 s and 6 s. */
 static const struct bench_row rows[] = {
-	{ .name = "alone", .title = "start an application", .kind = ROW_TIME,
-	  .published = { 39.0 / 31.0, 0, "PGP" } },
+	{ .name = "alone", .title = "start an application", .kind = ROW_TIME, .published = { 39.0 / 31.0, 0, "PGP" } },
 	{ .name = "four", .title = "start four at once", .kind = ROW_TIME, .published = { 1.5, 0, "PGP" } },
 };
 
@@ -287,7 +287,8 @@ static const struct bench_part parts[] = {
 const struct bench_workload fc_workload_launch = {
 	.name = "launch",
 	.title = "Start applications",
-	.does = "opens and reads what a large program reads when it starts (libraries by mapping, configuration, icons, "
+	.does = "opens and reads what a large program reads when it starts (libraries by mapping, configuration, "
+		"icons, "
 		"fonts), alone and four at once",
 	.from = "the PGP Whole Disk Encryption test: five applications, 3 to 9 s each, 31 s became 39 s in all",
 	.needs = needs,

@@ -174,7 +174,11 @@ static const struct bench_row rows[] = {
 };
 
 static const struct bench_part parts[] = {
-	{ .flags = PART_WRITES, .prepare = make_folders, .run = create, .verify = check_created, .row = &rows[0],
+	{ .flags = PART_WRITES,
+	  .prepare = make_folders,
+	  .run = create,
+	  .verify = check_created,
+	  .row = &rows[0],
 	  .rows = 1 },
 	{ .run = look, .row = &rows[1], .rows = 1 },
 	{ .flags = PART_WRITES, .run = move, .verify = check_moved, .row = &rows[2], .rows = 1 },

@@ -28,7 +28,8 @@ static int prepare(struct bench_step *step)
 		return fc_step_fail_errno(step, "database");
 	step->local = NULL;
 	if (sqlite3_open("database", &db) != SQLITE_OK ||
-	    sqlite3_exec(db, "CREATE TABLE item (number INTEGER, name TEXT, remark TEXT)", NULL, NULL, NULL) != SQLITE_OK)
+	    sqlite3_exec(db, "CREATE TABLE item (number INTEGER, name TEXT, remark TEXT)", NULL, NULL, NULL) !=
+		    SQLITE_OK)
 		return sql_fail(step, db, "making the database");
 	step->local = db;
 	return 0;
@@ -96,7 +97,9 @@ static int verify(struct bench_step *step)
 }
 
 static const struct bench_row rows[] = {
-	{ .name = "insert", .title = "SQLite, a transaction an insertion", .kind = ROW_TIME,
+	{ .name = "insert",
+	  .title = "SQLite, a transaction an insertion",
+	  .kind = ROW_TIME,
 	  .published = { 1.45, 1.8, "dm-crypt" } },
 };
 

@@ -170,14 +170,16 @@ static int verify_written(struct bench_step *step)
 }
 
 static const struct bench_row rows[] = {
-	{ .name = "write", .title = "write a large XML file", .kind = ROW_TIME,
-	  .published = { 1.0, 0, "dm-crypt" } },
-	{ .name = "read", .title = "read a large XML file", .kind = ROW_TIME,
-	  .published = { 1.0, 0, "dm-crypt" } },
+	{ .name = "write", .title = "write a large XML file", .kind = ROW_TIME, .published = { 1.0, 0, "dm-crypt" } },
+	{ .name = "read", .title = "read a large XML file", .kind = ROW_TIME, .published = { 1.0, 0, "dm-crypt" } },
 };
 
 static const struct bench_part parts[] = {
-	{ .flags = PART_WRITES, .prepare = prepare, .run = write_file, .verify = verify_written, .row = &rows[0],
+	{ .flags = PART_WRITES,
+	  .prepare = prepare,
+	  .run = write_file,
+	  .verify = verify_written,
+	  .row = &rows[0],
 	  .rows = 1 },
 	{ .flags = PART_COLD, .run = read_file, .row = &rows[1], .rows = 1 },
 };

@@ -15,19 +15,19 @@ struct bench_published {
 };
 
 enum bench_row_kind {
-	ROW_TIME,     /* seconds */
-	ROW_RATE,     /* the sample's bytes by its time, MB/s */
+	ROW_TIME,       /* seconds */
+	ROW_RATE,       /* the sample's bytes by its time, MB/s */
 	ROW_PER_SECOND, /* the sample's operations by its time */
-	ROW_REPORTED, /* value[index], in the row's unit */
+	ROW_REPORTED,   /* value[index], in the row's unit */
 };
 
 struct bench_row {
-	const char *name;  /* unique in the workload: a-z, 0-9, - */
+	const char *name; /* unique in the workload: a-z, 0-9, - */
 	const char *title;
 	enum bench_row_kind kind;
-	const char *unit; /* of ROW_REPORTED */
+	const char *unit;    /* of ROW_REPORTED */
 	bool more_is_better; /* of ROW_REPORTED */
-	unsigned index;	     /* of ROW_REPORTED */
+	unsigned index;      /* of ROW_REPORTED */
 	struct bench_published published;
 };
 
@@ -54,13 +54,13 @@ static inline const char *fc_part_name(const struct bench_part *part)
 
 struct bench_needs {
 	uint64_t stock; /* bytes once, in the baseline place */
-	uint64_t each;	/* bytes in each place, at the worst moment */
+	uint64_t each;  /* bytes in each place, at the worst moment */
 };
 
 struct bench_workload {
 	const char *name, *title;
 	const char *does, *from; /* what it does; where it comes from */
-	bool control; /* does not use the file system much: is to show no difference */
+	bool control;            /* does not use the file system much: is to show no difference */
 	/* 0: everything it needs is there. Else -1, and *reason and *install say what
 	 * is missing (the caller frees them). NULL: built in. */
 	int (*available)(const struct bench *bench, char **reason, char **install);
@@ -70,6 +70,9 @@ struct bench_workload {
 	 * may be NULL. What it is goes to the step's note. */
 	int (*stock)(struct bench_step *step);
 	int (*setup)(struct bench_step *step); /* once in each place; may be NULL */
+	/* Once: ends what the others started, also after an interruption; may be NULL.
+	 * The directories are removed afterwards. */
+	int (*cleanup)(struct bench_step *step);
 	const struct bench_part *part;
 	unsigned parts;
 };

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# umount: refused while in use, naming who; never lazy; afterwards all is gone.
+# shellcheck source=tests/cases/lib.sh
+. "$SOURCE/tests/cases/lib.sh"
+need_fusecrypt
+fc_begin
+printf 'int x;' >"$M/file"
+cp /bin/sleep "$M/sleep"
+busy() {
+	status 7 fc umount "$M"
+	said "$1"
+	cmp -s <(printf 'int x;') "$M/file" || fail "after a refusal it is not there"
+}
+(cd "$M" && exec sleep 60) &
+pid=$!
+sleep 0.3
+busy "sleep (pid $pid, working directory)"
+kill $pid
+wait $pid || true
+tail -f "$M/file" >/dev/null &
+pid=$!
+sleep 0.3
+busy "tail (pid $pid, open file)"
+kill $pid
+wait $pid || true
+"$M/sleep" 60 &
+pid=$!
+sleep 0.3
+busy "sleep (pid $pid, program)"
+kill $pid
+wait $pid || true
+/usr/bin/python3 -c 'import ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+fd = os.open(sys.argv[1], os.O_RDONLY)
+libc.mmap(None, 4096, 1, 2, fd, ctypes.c_long(0))
+os.close(fd)
+print("mapped", flush=True)
+time.sleep(60)' "$M/file" >started &
+pid=$!
+while [ ! -s started ]; do sleep 0.1; done
+busy "(pid $pid, mapped file)"
+kill $pid
+wait $pid || true
+
+if [ "$(id -u)" -eq 0 ]; then
+	# another place that shows it would keep it open
+	mkdir bound "$M/inside"
+	mount --bind "$M" bound
+	FC_STACK+=("host $CASE_TMP/bound")
+	busy "also mounted at $CASE_TMP/bound"
+	host_umount "$CASE_TMP/bound"
+	mount -t tmpfs none "$M/inside"
+	FC_STACK+=("host $M/inside")
+	busy "$M/inside is mounted inside it"
+	host_umount "$M/inside"
+	# and so would a mount namespace
+	unshare -m --propagation private sleep 60 &
+	pid=$!
+	sleep 0.5
+	busy "mount namespace of pid $pid"
+	kill $pid
+	wait $pid || true
+fi
+
+# when it returns the daemon is gone, and with it the lock
+daemon=$(fc_field "$D" pid)
+sum=$(py -c 'import os, sys
+for i in range(200): open(os.path.join(sys.argv[1], str(i)), "wb").write(os.urandom(50000))' "$M" && sha256sum <"$M/199")
+fc_umount "$D"
+[ ! -d "/proc/$daemon" ] || grep -q '^State:.*Z' "/proc/$daemon/status" || fail "the daemon is still there"
+[ -z "$(ls -A "$M")" ] || fail "something is left at the mount point"
+before=$(sha256sum <"$D/box")
+sleep 1
+equal "$(sha256sum <"$D/box")" "$before" "the container after umount returned"
+cp "$D/box" "$CASE_TMP/copy" # which is a container of its own, whole
+status 0 fc mount "$CASE_TMP/copy" "$M" --read-only --passphrase-file "$D/pass"
+FC_STACK+=("container $D")
+equal "$(sha256sum <"$M/199")" "$sum" "content of a copy taken right after umount"
+fc_umount "$D"
+
+# what is not ours, or not mounted
+status 8 fc umount "$M"
+said 'nothing is mounted'
+status 8 fc umount "$CASE_TMP/absent"
+status 8 fc umount /proc
+said 'not of fusecrypt'
+status 8 fc sync "$M"
+status 8 fc status "$M"
+
+# a dead mount point is taken away, by mount and by umount
+fc_mount "$D"
+fc_kill "$D"
+! stat "$M/file" 2>/dev/null || fail "the daemon was not killed"
+status 0 fc status "$D/box"
+said 'unmounted'
+status 0 fc umount "$M"
+stat "$M" >/dev/null
+fc_mount "$D"
+fc_kill "$D"
+fc_mount "$D"
+equal "$(sha256sum <"$M/199")" "$sum" "content after a crash"
+(cd "$M" && exec sleep 60) & # nobody can hold a dead one
+pid=$!
+sleep 0.3
+fc_kill "$D"
+fc_mount "$D"
+kill $pid
