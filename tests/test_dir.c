@@ -196,6 +196,28 @@ START_TEST(sizes_follow_the_entries)
 }
 END_TEST
 
+START_TEST(an_inode_that_is_damaged_hides_no_name)
+{
+	uint64_t file = mkfile(1, "a");
+	struct fc_key key = fc_key(file, FC_KEY_INODE, 0);
+
+	mkfile(1, "b");
+	ok(fc_fs_begin(f.fs, 10, false));
+	ok(fc_tree_load(fc_fs_tree(f.fs), key));
+	ok(fc_tree_del(fc_fs_tree(f.fs), key));
+	fc_fs_end(f.fs);
+	ck_assert_uint_eq(list(1, 2, 300, true), 2);
+	ck_assert_str_eq(l.entry[0].name, "a");
+	ck_assert(!l.entry[0].attr);
+	ck_assert(l.entry[1].attr);
+	fails(FC_ECORRUPT, fc_fs_lookup(f.fs, 1, "a", &a)); /* not: no such entry */
+	fails(FC_ECORRUPT, fc_fs_unlink(f.fs, 1, "a"));
+	fails(FC_ECORRUPT, rename_(1, "a", 1, "c", 0));
+	fails(FC_ECORRUPT, rename_(1, "b", 1, "a", 0));
+	ck_assert_uint_ne(ino_of(1, "b"), 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = names_case("dir");
@@ -206,5 +228,6 @@ int main(void)
 	tcase_add_test(tc, offsets_stay_while_entries_come_and_go);
 	tcase_add_test(tc, attributes_count_references_of_what_is_taken);
 	tcase_add_test(tc, sizes_follow_the_entries);
+	tcase_add_test(tc, an_inode_that_is_damaged_hides_no_name);
 	return run_case(tc);
 }

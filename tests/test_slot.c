@@ -248,17 +248,19 @@ START_TEST(any_slot_of_the_kind_unlocks)
 {
 	struct fc_headers *h = calloc(1, sizeof(*h));
 	struct fc_header *header = new_header();
+	struct fc_slot_found found = { .slot = 99 };
 	uint8_t key[FC_KEY_BYTES];
-	unsigned slot = 99;
 
 	make_headers(h, header, master);
-	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_PASSPHRASE, "third", 5, key, &slot), 0);
-	ck_assert_uint_eq(slot, 3);
+	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_PASSPHRASE, "third", 5, key, &found), 0);
+	ck_assert_uint_eq(found.slot, 3);
+	ck_assert_uint_eq(found.sequence, 1);
+	ck_assert_ptr_eq(found.at, &h->copy[0].slots[3]);
 	ck_assert_mem_eq(key, master, FC_KEY_BYTES);
-	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_RECOVERY, "last", 4, key, &slot), 0);
-	ck_assert_uint_eq(slot, 15);
-	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_RECOVERY, "third", 5, key, &slot), FC_EBADKEY);
-	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_PASSPHRASE, "wrong", 5, key, &slot), FC_EBADKEY);
+	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_RECOVERY, "last", 4, key, &found), 0);
+	ck_assert_uint_eq(found.slot, 15);
+	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_RECOVERY, "third", 5, key, &found), FC_EBADKEY);
+	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_PASSPHRASE, "wrong", 5, key, &found), FC_EBADKEY);
 	ck_assert(sodium_is_zero(key, sizeof(key)));
 	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_KEY_FILE, "third", 5, key, NULL), FC_EBADKEY);
 	free(header);
@@ -303,6 +305,53 @@ START_TEST(a_header_that_does_not_authenticate_is_forged)
 	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_PASSPHRASE, "third", 5, key, NULL), 0); /* copy B verifies */
 	h->raw[1][FC_H_CREATED] ^= 1;
 	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_PASSPHRASE, "third", 5, key, NULL), FC_EFORGED);
+	free(header);
+	free(h);
+}
+END_TEST
+
+/* The sequence is that of the newest copy that holds the slot. */
+START_TEST(a_slot_is_as_old_as_its_copy)
+{
+	struct fc_headers *h = calloc(1, sizeof(*h)), *old = calloc(1, sizeof(*h));
+	struct fc_header *header = new_header();
+	struct fc_slot_found found;
+	uint8_t key[FC_KEY_BYTES];
+
+	header->sequence = 5;
+	make_headers(old, header, master);
+	header->sequence = 6;
+	header->slots[3].used = false; /* removed */
+	make_headers(h, header, master);
+	h->copy[1] = old->copy[1]; /* and put back in one copy */
+	memcpy(h->raw[1], old->raw[1], FC_HEADER_BYTES);
+	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_PASSPHRASE, "third", 5, key, &found), 0);
+	ck_assert_uint_eq(found.sequence, 5);
+	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_RECOVERY, "last", 4, key, &found), 0);
+	ck_assert_uint_eq(found.sequence, 6);
+	free(header);
+	free(old);
+	free(h);
+}
+END_TEST
+
+/* A slot that was removed, pasted into a copy without the key: that the other
+ * copy verifies does not count. */
+START_TEST(a_slot_pasted_into_one_copy_is_forged)
+{
+	struct fc_headers *h = calloc(1, sizeof(*h));
+	struct fc_header *header = new_header();
+	struct fc_slot removed = header->slots[3];
+	uint8_t key[FC_KEY_BYTES];
+
+	header->slots[3].used = false;
+	make_headers(h, header, master);
+	h->raw[1][FC_HEADER_FIXED + 3 * FC_SLOT_BYTES] ^= 1;
+	h->copy[1].slots[3] = removed;
+	h->copy[1].sequence = 99;
+	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_PASSPHRASE, "third", 5, key, NULL), FC_EFORGED);
+	ck_assert(sodium_is_zero(key, sizeof(key)));
+	ck_assert_int_eq(fc_slot_unlock(h, FC_SLOT_KIND_RECOVERY, "last", 4, key, NULL), 0);
 	free(header);
 	free(h);
 }
@@ -426,6 +475,8 @@ int main(void)
 	tcase_add_test(all, any_slot_of_the_kind_unlocks);
 	tcase_add_test(all, a_slot_left_in_one_copy_unlocks);
 	tcase_add_test(all, a_header_that_does_not_authenticate_is_forged);
+	tcase_add_test(all, a_slot_is_as_old_as_its_copy);
+	tcase_add_test(all, a_slot_pasted_into_one_copy_is_forged);
 	tcase_add_test(all, an_absurd_slot_hides_no_good_one);
 	suite_add_tcase(s, all);
 	tcase_add_checked_fixture(files, enter_dir, leave_dir);

@@ -58,6 +58,68 @@ static int number_arg(const char *text)
 	return *text && !*end && v >= 0 && v < 1 << 20 ? (int)v : -1;
 }
 
+static void take_number(const char *text, uint32_t *out)
+{
+	int v = number_arg(text);
+
+	*out = v < 0 ? 0 : (uint32_t)v;
+}
+
+static bool take_option(struct unlock *u, int c)
+{
+	struct fc_unlock_request *r = &u->request;
+
+	switch (c) {
+	case 'r':
+		u->reply_fd = number_arg(optarg);
+		return true;
+	case 'c':
+		r->container_fd = number_arg(optarg);
+		return true;
+	case 'n':
+		r->container = optarg;
+		return true;
+	case 'k':
+		r->kdf = optarg;
+		return true;
+	case 'p':
+		r->from.passphrase_file = optarg;
+		return true;
+	case 'd':
+		r->from.passphrase_fd = number_arg(optarg);
+		return true;
+	case 'f':
+		r->from.key_file = optarg;
+		return true;
+	case 'y':
+		r->from.recovery_file = optarg;
+		return true;
+	case 's':
+		take_number(optarg, &r->slots);
+		return true;
+	case 'a':
+		r->again = true;
+		return true;
+	case 'K':
+		take_number(optarg, &r->fresh_kind);
+		return true;
+	case 'P':
+		r->fresh.passphrase_file = optarg;
+		return true;
+	case 'D':
+		r->fresh.passphrase_fd = number_arg(optarg);
+		return true;
+	case 'F':
+		r->fresh.key_file = optarg;
+		return true;
+	case 'Y':
+		r->fresh.recovery_file = optarg;
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool parse_args(int argc, char **argv, struct unlock *u)
 {
 	static const struct option options[] = {
@@ -69,48 +131,29 @@ static bool parse_args(int argc, char **argv, struct unlock *u)
 		{ "passphrase-fd", required_argument, NULL, 'd' },
 		{ "key-file", required_argument, NULL, 'f' },
 		{ "recovery-code-file", required_argument, NULL, 'y' },
+		{ "slots", required_argument, NULL, 's' },
+		{ "again", no_argument, NULL, 'a' },
+		{ "new-kind", required_argument, NULL, 'K' },
+		{ "new-passphrase-file", required_argument, NULL, 'P' },
+		{ "new-passphrase-fd", required_argument, NULL, 'D' },
+		{ "new-key-file", required_argument, NULL, 'F' },
+		{ "new-recovery-code-file", required_argument, NULL, 'Y' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct fc_unlock_request *r = &u->request;
 	int c;
 
-	u->reply_fd = r->container_fd = r->from.passphrase_fd = -1;
-	if (argc < 2 || (strcmp(argv[1], "open") && strcmp(argv[1], "create")))
+	u->reply_fd = r->container_fd = r->from.passphrase_fd = r->fresh.passphrase_fd = -1;
+	if (argc < 2 || (strcmp(argv[1], "open") && strcmp(argv[1], "create") && strcmp(argv[1], "wrap")))
 		return false;
 	r->create = !strcmp(argv[1], "create");
+	r->wrap = !strcmp(argv[1], "wrap");
 	optind = 2;
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (c) {
-		case 'r':
-			u->reply_fd = number_arg(optarg);
-			break;
-		case 'c':
-			r->container_fd = number_arg(optarg);
-			break;
-		case 'n':
-			r->container = optarg;
-			break;
-		case 'k':
-			r->kdf = optarg;
-			break;
-		case 'p':
-			r->from.passphrase_file = optarg;
-			break;
-		case 'd':
-			r->from.passphrase_fd = number_arg(optarg);
-			break;
-		case 'f':
-			r->from.key_file = optarg;
-			break;
-		case 'y':
-			r->from.recovery_file = optarg;
-			break;
-		default:
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
+		if (!take_option(u, c))
 			return false;
-		}
-	}
-	return optind == argc && u->reply_fd >= 0 && r->container &&
-	       (r->create ? r->kdf != NULL : r->container_fd >= 0);
+	return optind == argc && u->reply_fd >= 0 && r->container && (r->create || r->container_fd >= 0) &&
+	       (r->kdf || !(r->create || r->wrap));
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -139,8 +182,16 @@ static bool has_kind(const struct fc_headers *h, uint32_t kind)
 static int try_secret(struct unlock *u)
 {
 	const struct unlock_secret *s = u->secret;
+	struct fc_unlock_reply *r = u->reply;
+	struct fc_slot_found found;
+	int rc = fc_slot_unlock(u->headers, s->kind, s->bytes, s->n, r->master, &found);
 
-	return fc_slot_unlock(u->headers, s->kind, s->bytes, s->n, u->reply->master, NULL);
+	if (rc)
+		return rc;
+	r->opened_slot = found.slot;
+	r->sequence = found.sequence;
+	r->opened = *found.at;
+	return 0;
 }
 
 static void say_refused(struct unlock *u, int rc)
@@ -186,7 +237,7 @@ static int open_asking(struct unlock *u)
 	return rc;
 }
 
-/* Reads and tries the i-th of the secrets given; FC_ENOENT: it is not given. */
+/* Reads and tries the i-th of the secrets given. 1: it opens; 0: it is not given. */
 static int open_given(struct unlock *u, int i)
 {
 	const struct fc_secret_from *from = &u->request.from;
@@ -208,39 +259,69 @@ static int open_given(struct unlock *u, int i)
 	return rc ? rc : 1;
 }
 
+/* Slots that may not open it are as if they were free. */
+static void leave_out_slots(struct unlock *u)
+{
+	for (int c = 0; u->request.slots && c < 2; c++)
+		for (unsigned i = 0; i < FC_SLOTS; i++)
+			if (!(u->request.slots >> i & 1))
+				u->headers->copy[c].slots[i].used = false;
+}
+
+static bool has_slots(const struct fc_headers *h)
+{
+	for (int c = 0; c < 2; c++)
+		for (unsigned i = 0; !h->status[c] && i < FC_SLOTS; i++)
+			if (h->copy[c].slots[i].used)
+				return true;
+	return false;
+}
+
+/* Any one that is right is enough; else the first failure counts. */
+static int open_by_given(struct unlock *u)
+{
+	int first = 0;
+
+	for (int i = 0; i < 3; i++) {
+		int rc = open_given(u, i);
+
+		if (rc == 1)
+			return 0;
+		if (!first)
+			first = rc;
+	}
+	return first;
+}
+
 static int do_open(struct unlock *u)
 {
 	struct fc_io *io = NULL;
-	int rc = fc_io_file(u->request.container_fd, true, &io), first = 0;
+	int rc = fc_io_file(u->request.container_fd, true, &io);
 
 	if (!rc)
 		rc = fc_headers_load(io, u->headers);
+	fc_io_close(io);
 	if (rc) {
 		unlock_say("the header of %s cannot be used: %s", u->request.container, fc_error_text(rc));
-	} else if (!fc_secret_given(&u->request.from)) {
-		first = open_asking(u);
-	} else {
-		for (int i = 0; i < 3 && rc != 1; i++) {
-			rc = open_given(u, i);
-			if (rc < 0 && !first)
-				first = rc;
-		}
-		if (rc == 1)
-			first = 0;
-		rc = 0;
+		return rc;
 	}
-	fc_io_close(io);
-	return rc ? rc : first;
+	if (!has_slots(u->headers)) {
+		unlock_say("%s has no key any more: only a backup of its header can open it again",
+			   u->request.container);
+		return FC_EBADKEY;
+	}
+	leave_out_slots(u);
+	return fc_secret_given(&u->request.from) ? open_by_given(u) : open_asking(u);
 }
 
-/* ---- creating ----------------------------------------------------------- */
+/* ---- new slots ---------------------------------------------------------- */
 
 static int new_slot(struct unlock *u, const struct fc_kdf_cost *cost)
 {
 	struct unlock_secret *s = u->secret;
 	struct fc_unlock_reply *r = u->reply;
-	int rc = fc_slot_seal(&r->slots[r->slot_count], s->kind, cost, 1, (uint64_t)time(NULL), s->bytes, s->n,
-			      r->master);
+	int rc = fc_slot_seal(&r->slots[r->slot_count], s->kind, cost, u->request.create ? 1 : r->opened.epoch,
+			      (uint64_t)time(NULL), s->bytes, s->n, r->master);
 
 	if (rc)
 		unlock_say("the %s cannot be set up: %s", kind_name(s->kind), fc_error_text(rc));
@@ -249,19 +330,19 @@ static int new_slot(struct unlock *u, const struct fc_kdf_cost *cost)
 	return rc;
 }
 
-static int make_cost(struct unlock *u, struct fc_kdf_cost *cost)
+/* Of a secret that can be guessed. */
+static int new_stretched(struct unlock *u)
 {
-	int rc = fc_kdf_named(u->request.kdf, cost);
+	struct fc_kdf_cost cost;
+	int rc = fc_kdf_named(u->request.kdf, &cost);
 
 	if (rc)
 		unlock_say("--kdf %s: %s", u->request.kdf, fc_error_text(rc));
-	return rc;
+	return rc ? rc : new_slot(u, &cost);
 }
 
-static int create_passphrase(struct unlock *u)
+static int new_passphrase(struct unlock *u, const struct fc_secret_from *from)
 {
-	const struct fc_secret_from *from = &u->request.from;
-	struct fc_kdf_cost cost;
 	int rc;
 
 	if (from->passphrase_file || from->passphrase_fd >= 0)
@@ -271,39 +352,86 @@ static int create_passphrase(struct unlock *u)
 	/* An empty new passphrase is a mistake of the call, not a wrong key. */
 	if (rc == FC_EBADKEY)
 		rc = FC_EINVAL;
-	if (!rc)
-		rc = make_cost(u, &cost);
-	return rc ? rc : new_slot(u, &cost);
+	return rc ? rc : new_stretched(u);
 }
 
-static int create_key_file(struct unlock *u)
+static int new_key_file(struct unlock *u, const char *path)
 {
-	struct fc_kdf_cost cost = { FC_KDF_NONE, 0, 0 };
-	int rc = unlock_key_file_given(u->request.from.key_file, true, u->secret);
+	const struct fc_kdf_cost none = { FC_KDF_NONE, 0, 0 };
+	int rc = unlock_key_file_given(path, true, u->secret);
 
+	if (rc)
+		return rc;
 	/* A short file may hold a word that can be guessed. */
-	if (!rc && u->secret->file_bytes < FC_KEYFILE_SHORT)
-		rc = make_cost(u, &cost);
-	return rc ? rc : new_slot(u, &cost);
+	return u->secret->file_bytes < FC_KEYFILE_SHORT ? new_stretched(u) : new_slot(u, &none);
+}
+
+/* path NULL: shown on the terminal. Last of what is made: then it is not in vain. */
+static int new_recovery(struct unlock *u, const char *path)
+{
+	const struct fc_kdf_cost none = { FC_KDF_NONE, 0, 0 };
+	int rc = unlock_recovery_drawn(path, u->request.container, u->secret);
+
+	if (rc)
+		return rc;
+	rc = new_slot(u, &none);
+	if (rc)
+		unlock_recovery_void(path);
+	return rc;
 }
 
 static int do_create(struct unlock *u)
 {
 	const struct fc_secret_from *from = &u->request.from;
-	const struct fc_kdf_cost none = { FC_KDF_NONE, 0, 0 };
-	bool passphrase = from->passphrase_file || from->passphrase_fd >= 0 || !from->key_file;
+	bool given = from->passphrase_file || from->passphrase_fd >= 0, offered = false;
 	int rc = 0;
 
 	randombytes_buf(u->reply->master, FC_KEY_BYTES);
-	if (passphrase)
-		rc = create_passphrase(u);
+	if (given || !from->key_file)
+		rc = new_passphrase(u, from);
 	if (!rc && from->key_file)
-		rc = create_key_file(u);
-	if (!rc && from->recovery_file)
-		rc = unlock_recovery_drawn(from->recovery_file, u->secret);
-	if (!rc && from->recovery_file)
-		rc = new_slot(u, &none);
+		rc = new_key_file(u, from->key_file);
+	/* who is asked for a passphrase may forget it */
+	if (!rc && !given && !from->key_file && !from->recovery_file)
+		rc = unlock_recovery_offered(u->request.container, u->secret, &offered);
+	if (!rc && (offered || from->recovery_file))
+		rc = new_recovery(u, from->recovery_file);
 	return rc;
+}
+
+/* The secret that opened it, at the cost that is asked for. */
+static int wrap_again(struct unlock *u)
+{
+	if (u->reply->opened.kdf != FC_KDF_NONE)
+		return new_stretched(u);
+	unlock_say("slot %u of %s is a %s, which is too long to be guessed: --kdf does not matter for it",
+		   u->reply->opened_slot, u->request.container, kind_name(u->secret->kind));
+	return FC_EINVAL;
+}
+
+static int do_wrap(struct unlock *u)
+{
+	const struct fc_secret_from *fresh = &u->request.fresh;
+	uint32_t kind = u->request.fresh_kind;
+	int rc = do_open(u);
+
+	if (rc)
+		return rc;
+	if (u->request.again)
+		return wrap_again(u);
+	if (!kind)
+		kind = u->secret->kind;
+	switch (kind) {
+	case FC_SLOT_KIND_PASSPHRASE:
+		return new_passphrase(u, fresh);
+	case FC_SLOT_KIND_KEY_FILE:
+		if (fresh->key_file)
+			return new_key_file(u, fresh->key_file);
+		unlock_say("the new key file is missing: give it with --new-key-file");
+		return FC_EINVAL;
+	default:
+		return new_recovery(u, fresh->recovery_file);
+	}
 }
 
 static int send_reply(struct unlock *u)
@@ -342,12 +470,14 @@ int main(int argc, char **argv)
 		unlock_say("out of memory");
 		return 1;
 	}
-	rc = u.reply->error = u.request.create ? do_create(&u) : do_open(&u);
+	rc = u.reply->error = u.request.create ? do_create(&u) : u.request.wrap ? do_wrap(&u) : do_open(&u);
 	if (!fc_secret_locked())
 		unlock_say(
 			"warning: secrets could not be locked into memory and may be swapped out: raise `ulimit -l`");
-	if (send_reply(&u))
+	if (send_reply(&u)) {
 		rc = FC_EIO;
+		unlock_recovery_void(u.request.create ? u.request.from.recovery_file : u.request.fresh.recovery_file);
+	}
 	fc_secret_free(u.reply);
 	fc_secret_free(u.secret);
 	free(u.headers);

@@ -21,6 +21,7 @@ static void on_signal(int sig)
 
 struct asking {
 	int tty;
+	bool shown; /* what is typed */
 	struct termios before;
 	struct sigaction actions[CAUGHT];
 	sigset_t mask;
@@ -42,15 +43,16 @@ static void put(int fd, const char *text)
 	}
 }
 
-void unlock_tell(const char *line)
+int unlock_tell(const char *line)
 {
 	int tty = open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC);
 
 	if (tty < 0)
-		return;
+		return FC_ENXIO;
 	put(tty, line);
 	put(tty, "\n");
 	close(tty);
+	return 0;
 }
 
 /* The signals stay blocked but while ppoll waits, so that none is missed
@@ -88,7 +90,8 @@ static int echo_off(struct asking *a)
 	if (tcgetattr(a->tty, &a->before))
 		return FC_ENXIO;
 	quiet = a->before;
-	quiet.c_lflag &= ~(tcflag_t)ECHO;
+	if (!a->shown)
+		quiet.c_lflag &= ~(tcflag_t)ECHO;
 	quiet.c_lflag |= ICANON | ECHONL;
 	while (tcsetattr(a->tty, TCSAFLUSH, &quiet))
 		if (errno != EINTR)
@@ -134,15 +137,20 @@ static int ask_once(struct asking *a, const char *prompt, uint8_t *buf, size_t r
 		return rc;
 	put(a->tty, prompt);
 	rc = read_answer(a, buf, room, n);
+	/* The stop must be pending before the terminal is given back: if the shell
+	 * takes it first, that stops us too (SIGTTOU), and what then continues us
+	 * takes the pending stop away instead of meeting it afterwards. */
+	if (rc == FC_EINTERRUPTED && got_signal == SIGTSTP)
+		raise(SIGTSTP);
 	echo_back(a);
 	if (rc)
 		put(a->tty, "\n");
 	return rc;
 }
 
-int unlock_ask(const char *prompt, uint8_t *buf, size_t room, size_t *n)
+static int ask(const char *prompt, bool shown, uint8_t *buf, size_t room, size_t *n)
 {
-	struct asking a;
+	struct asking a = { .shown = shown };
 	int rc, sig;
 
 	do {
@@ -152,13 +160,21 @@ int unlock_ask(const char *prompt, uint8_t *buf, size_t room, size_t *n)
 		catch_signals(&a);
 		rc = ask_once(&a, prompt, buf, room, n);
 		sig = got_signal;
+		/* a pending stop comes here */
 		release_signals(&a);
 		close(a.tty);
-		/* The caller's disposition of it: stops here until continued. */
-		if (rc == FC_EINTERRUPTED && sig == SIGTSTP)
-			raise(SIGTSTP);
 	} while (rc == FC_EINTERRUPTED && sig == SIGTSTP);
 	return rc;
+}
+
+int unlock_ask(const char *prompt, uint8_t *buf, size_t room, size_t *n)
+{
+	return ask(prompt, false, buf, room, n);
+}
+
+int unlock_ask_shown(const char *prompt, uint8_t *buf, size_t room, size_t *n)
+{
+	return ask(prompt, true, buf, room, n);
 }
 
 int unlock_read_line(int fd, uint8_t *buf, size_t room, size_t *n)

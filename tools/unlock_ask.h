@@ -16,8 +16,11 @@
  * is as it was; FC_EFBIG: longer than room; FC_EIO. */
 int unlock_ask(const char *prompt, uint8_t *buf, size_t room, size_t *n);
 
-/* Writes a line to /dev/tty; nothing where there is none. */
-void unlock_tell(const char *line);
+/* The same with an echo: for what is no secret. */
+int unlock_ask_shown(const char *prompt, uint8_t *buf, size_t room, size_t *n);
+
+/* Writes a line to /dev/tty. 0; FC_ENXIO: there is none. */
+int unlock_tell(const char *line);
 
 /* Reads fd byte by byte up to the first newline or its end, so that what
  * follows is left to others. 0, FC_EFBIG, FC_EIO, FC_EISDIR. */

@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "key/keyfile.h"
@@ -153,16 +156,25 @@ static int ask_twice(const char *prompt, struct unlock_secret *s)
 	return FC_EINVAL;
 }
 
+/* What is said on the terminal of a container whose name may move the cursor. */
+__attribute__((format(printf, 3, 4))) static void terminal_text(char *text, size_t room, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, room, format, ap);
+	va_end(ap);
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
 int unlock_passphrase_asked(const char *container, bool fresh, struct unlock_secret *s)
 {
-	char prompt[512];
+	char prompt[PATH_MAX + 128];
 
 	s->kind = FC_SLOT_KIND_PASSPHRASE;
-	snprintf(prompt, sizeof(prompt), "%s for %s: ", fresh ? "New passphrase" : "Passphrase", container);
-	/* a name may hold what would move the cursor */
-	for (char *c = prompt; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	terminal_text(prompt, sizeof(prompt), "%s for %s: ", fresh ? "New passphrase" : "Passphrase", container);
 	if (fresh)
 		return ask_twice(prompt, s);
 	return say_terminal(unlock_ask(prompt, s->bytes, sizeof(s->bytes), &s->n));
@@ -177,18 +189,29 @@ static int write_code(int fd, const char *text)
 	return n == (ssize_t)FC_RECOVERY_CHARS + 1 ? 0 : ENOSPC;
 }
 
-int unlock_recovery_drawn(const char *path, struct unlock_secret *s)
+/* The file's name must last as well as what it opens. */
+static int sync_file(int fd, const char *path)
 {
-	char *text = (char *)s->again;
-	bool file = strcmp(path, "-");
-	int fd, err;
+	char dir[PATH_MAX];
+	int parent, err = fsync(fd) ? errno : 0;
 
-	s->kind = FC_SLOT_KIND_RECOVERY;
-	s->n = FC_RECOVERY_BYTES;
-	randombytes_buf(s->bytes, s->n);
-	fc_recovery_format(s->bytes, text);
-	text[FC_RECOVERY_CHARS] = '\n';
-	fd = file ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : STDOUT_FILENO;
+	if (err || snprintf(dir, sizeof(dir), "%s", path) >= (int)sizeof(dir))
+		return err;
+	parent = open(dirname(dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0)
+		return 0; /* a directory that may be written but not read */
+	if (fsync(parent) && errno != EINVAL)
+		err = errno;
+	close(parent);
+	return err;
+}
+
+static int save_code(const char *path, const char *text)
+{
+	bool file = strcmp(path, "-");
+	int fd = file ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : STDOUT_FILENO;
+	int err;
+
 	if (fd < 0) {
 		err = errno;
 		unlock_say("the recovery code cannot be written to %s: %s", path,
@@ -197,14 +220,73 @@ int unlock_recovery_drawn(const char *path, struct unlock_secret *s)
 	}
 	err = write_code(fd, text);
 	if (file) {
-		if (!err && fsync(fd))
-			err = errno;
+		if (!err)
+			err = sync_file(fd, path);
 		close(fd);
 	}
 	if (err) {
 		unlock_say("the recovery code cannot be written to %s: %s", path, strerror(err));
-		if (file)
-			unlink(path);
+		unlock_recovery_void(path);
 	}
 	return err ? fc_error_from_errno(err) : 0;
+}
+
+void unlock_recovery_void(const char *path)
+{
+	if (path && strcmp(path, "-"))
+		unlink(path);
+}
+
+static int show_code(const char *container, char *code)
+{
+	char text[PATH_MAX + 128];
+	int rc;
+
+	terminal_text(text, sizeof(text),
+		      "The recovery code of %s, shown this once: write it down and keep it in a safe place.",
+		      container);
+	rc = unlock_tell(text);
+	if (rc) {
+		unlock_say("there is no terminal to show the recovery code on: use --new-recovery-code-file");
+		return rc;
+	}
+	code[FC_RECOVERY_CHARS] = '\0';
+	snprintf(text, sizeof(text), "\n    %s\n", code);
+	rc = unlock_tell(text);
+	sodium_memzero(text, sizeof(text));
+	return rc;
+}
+
+int unlock_recovery_drawn(const char *path, const char *container, struct unlock_secret *s)
+{
+	char *text = (char *)s->again;
+
+	s->kind = FC_SLOT_KIND_RECOVERY;
+	s->n = FC_RECOVERY_BYTES;
+	randombytes_buf(s->bytes, s->n);
+	fc_recovery_format(s->bytes, text);
+	text[FC_RECOVERY_CHARS] = '\n';
+	return path ? save_code(path, text) : show_code(container, text);
+}
+
+int unlock_recovery_offered(const char *container, struct unlock_secret *s, bool *wanted)
+{
+	char prompt[PATH_MAX + 128], *answer = (char *)s->again;
+	size_t n;
+
+	terminal_text(prompt, sizeof(prompt),
+		      "Make a recovery code too, which opens %s when the passphrase is forgotten? [y/n] ", container);
+	*wanted = false;
+	for (int i = 0; i < TRIES; i++) {
+		int rc = say_terminal(unlock_ask_shown(prompt, s->again, sizeof(s->again) - 1, &n));
+
+		if (rc)
+			return rc;
+		answer[n] = '\0';
+		*wanted = !strcasecmp(answer, "y") || !strcasecmp(answer, "yes");
+		if (*wanted || !strcasecmp(answer, "n") || !strcasecmp(answer, "no"))
+			return 0;
+	}
+	unlock_tell("None is made; `fusecrypt key add --kind recovery` makes one later.");
+	return 0;
 }

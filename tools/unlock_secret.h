@@ -24,7 +24,12 @@ int unlock_key_file_given(const char *path, bool fresh, struct unlock_secret *s)
 int unlock_recovery_given(const char *path, struct unlock_secret *s);
 /* Asks on the terminal; a new passphrase twice, until both agree. */
 int unlock_passphrase_asked(const char *container, bool fresh, struct unlock_secret *s);
-/* Draws a code and writes it to a new file, or to standard output for "-". */
-int unlock_recovery_drawn(const char *path, struct unlock_secret *s);
+/* Draws a code and writes it to a new file, to standard output for "-", or for
+ * NULL shows it on the terminal. */
+int unlock_recovery_drawn(const char *path, const char *container, struct unlock_secret *s);
+/* Takes the file away again. */
+void unlock_recovery_void(const char *path);
+/* Asks on the terminal whether a recovery code shall be made too. */
+int unlock_recovery_offered(const char *container, struct unlock_secret *s, bool *wanted);
 
 #endif

@@ -29,8 +29,10 @@ struct fc_time {
 
 struct fc_fs_options {
 	bool read_only;	      /* nothing is written; a crash's log is replayed in memory */
-	bool accept_older;    /* go on from an older state than seen_generation, or from the
-			       * older root when the newest cannot be read */
+	bool accept_older;    /* go on from an older state than seen_generation, from the
+			       * older root when the newest cannot be read, or with an
+			       * older header than the root accepts */
+	uint64_t header_sequence; /* of the header copy whose slot gave the key, 0: the newest */
 	bool no_threads;      /* no background commit, flush or punch: the caller drives (tests) */
 	unsigned commit_seconds; /* 0: 5 */
 	size_t cache_bytes;   /* of tree nodes kept in memory, 0: 64 MiB */
@@ -131,7 +133,9 @@ int fc_fs_readlink(struct fc_fs *fs, uint64_t ino, char *buf);
 /* Entries after offset (0: from the start), `.` and `..` first. next_off is
  * the offset after that entry: stable while other entries come and go. fill
  * returns non-zero to stop before taking the entry. With want_attr, attr is
- * given for each entry but `.` and `..`, and counts a reference when taken. */
+ * given for each entry but `.`, `..` and inodes that cannot be read (NULL), and
+ * counts a reference when taken. An error after some entries shows in the call
+ * that goes on from there. fill runs under a lock: it must not call the fs. */
 typedef int (*fc_fill)(void *arg, const char *name, uint64_t ino, uint32_t type, uint64_t next_off,
 		       const struct fc_attr *attr);
 int fc_fs_readdir(struct fc_fs *fs, uint64_t ino, uint64_t offset, bool want_attr, fc_fill fill, void *arg);
@@ -151,7 +155,7 @@ int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint
 /* SEEK_DATA or SEEK_HOLE. */
 int fc_fs_lseek(struct fc_fs *fs, uint64_t ino, uint64_t off, int whence, uint64_t *result);
 /* Shares whole blocks where both offsets are aligned alike, copies the rest.
- * The target's set-id bits are cleared. */
+ * Set-id bits are the caller's business (the kernel clears them first). */
 int fc_fs_copy(struct fc_fs *fs, uint64_t from, uint64_t from_off, uint64_t to, uint64_t to_off, uint64_t n, uint64_t *done);
 
 /* ---- extended attributes ------------------------------------------------
@@ -193,6 +197,7 @@ struct fc_fs_found {
 	uint64_t generation; /* newest root that opens */
 	uint64_t time;	     /* seconds since 1970 */
 	bool newest_lost;    /* the newest root record cannot be read in either copy */
+	uint64_t header_seq; /* lowest sequence of a header that it accepts */
 	uint8_t uuid[FC_UUID_BYTES];
 };
 int fc_fs_probe(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], struct fc_fs_found *found);

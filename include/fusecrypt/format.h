@@ -268,10 +268,10 @@ enum {
 
 /* extent: header, then one tag a unit */
 enum {
-	FC_E_BLOCK = 0,		  /* u64 first block; 0: allocated by fallocate, reads as zeros */
-	FC_E_UNITS = 8,		  /* u32 1..FC_EXTENT_UNITS */
-	FC_E_SESSION = 12,	  /* u32 */
-	FC_E_NONCE = 16,	  /* u64 nonce of the first unit, the others count up */
+	FC_E_BLOCK = 0,		  /* u64 first block; 0: lost, reads fail (`check --repair` found nothing there) */
+	FC_E_UNITS = 8,		  /* u32 1..FC_EXTENT_UNITS; unwritten: up to its chunk's end; lost: any */
+	FC_E_SESSION = 12,	  /* u32; 0: unwritten (fallocate), reads as zeros, or lost: no tags follow */
+	FC_E_NONCE = 16,	  /* u64 nonce of the first unit, the others count up; 0 without session */
 	FC_E_TAGS = 24,
 };
 #define FC_EXTENT_UNITS 64u

@@ -90,7 +90,8 @@ static void link_node(struct fc_node_cache *cache, struct fc_node *node)
 {
 	struct fc_node *_Atomic *bucket = &cache->bucket[bucket_of(cache, node->addr)];
 
-	atomic_store_explicit(&node->hash_next, atomic_load_explicit(bucket, memory_order_relaxed), memory_order_relaxed);
+	atomic_store_explicit(&node->hash_next, atomic_load_explicit(bucket, memory_order_relaxed),
+			      memory_order_relaxed);
 	atomic_store_explicit(&node->used, true, memory_order_relaxed);
 	/* before the hand: looked at last */
 	node->next = cache->hand;
@@ -169,7 +170,8 @@ void fc_node_cache_move(struct fc_node_cache *cache, struct fc_node *node, uint6
 	unhash(cache, node);
 	node->addr = addr;
 	bucket = &cache->bucket[bucket_of(cache, addr)];
-	atomic_store_explicit(&node->hash_next, atomic_load_explicit(bucket, memory_order_relaxed), memory_order_relaxed);
+	atomic_store_explicit(&node->hash_next, atomic_load_explicit(bucket, memory_order_relaxed),
+			      memory_order_relaxed);
 	atomic_store_explicit(bucket, node, memory_order_release);
 }
 

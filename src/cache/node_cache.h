@@ -20,8 +20,8 @@
 #include "cipher/root.h"
 
 enum fc_node_state {
-	FC_NODE_CLEAN,	/* as on disk */
-	FC_NODE_DIRTY,	/* of the running transaction; may be changed */
+	FC_NODE_CLEAN,  /* as on disk */
+	FC_NODE_DIRTY,  /* of the running transaction; may be changed */
 	FC_NODE_FROZEN, /* of the transaction that is being committed; must not be changed */
 };
 
@@ -32,23 +32,23 @@ struct fc_node {
 	uint64_t addr; /* block, or FC_NODE_VIRTUAL and a number */
 	uint8_t *data; /* FC_NODE_BYTES */
 	enum fc_node_state state;
-	bool superseded;     /* frozen, and no longer part of the running tree */
-	_Atomic bool used;   /* since the last trim passed by */
+	bool superseded;      /* frozen, and no longer part of the running tree */
+	_Atomic bool used;    /* since the last trim passed by */
 	uint16_t last_insert; /* slot of the last insertion, for the split point */
-	struct fc_ptr ptr;   /* clean or being written: where it is and its tag */
+	struct fc_ptr ptr;    /* clean or being written: where it is and its tag */
 	struct fc_node *_Atomic hash_next;
 	struct fc_node *prev, *next; /* all nodes of the cache, or the list of a commit */
 };
 
 struct fc_node_cache {
-	pthread_mutex_t lock;		 /* inserts */
+	pthread_mutex_t lock;            /* inserts */
 	struct fc_node *_Atomic *bucket; /* power of two */
 	size_t buckets;
-	size_t count;			 /* nodes in the table */
-	size_t limit;			 /* nodes wanted at most */
-	struct fc_node all;		 /* ring */
-	struct fc_node *hand;		 /* where the next trim goes on */
-	struct fc_node *spare;		 /* by next */
+	size_t count;          /* nodes in the table */
+	size_t limit;          /* nodes wanted at most */
+	struct fc_node all;    /* ring */
+	struct fc_node *hand;  /* where the next trim goes on */
+	struct fc_node *spare; /* by next */
 	size_t spares;
 	uint64_t next_virtual;
 };

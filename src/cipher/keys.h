@@ -57,4 +57,14 @@ int fc_sessions_start(struct fc_sessions *s, struct fc_io *io, uint32_t *session
  * 0, FC_EFORGED (no such session or its salt is lost), FC_EIO, FC_ENOMEM. */
 int fc_sessions_aead(struct fc_sessions *s, uint32_t session, enum fc_purpose purpose, struct fc_aead **out);
 
+/* ---- for check/ */
+
+/* Opens both copies of the table's block `index`, which the sessions in use
+ * need: of each 0, FC_EFORGED or FC_EIO. */
+void fc_sessions_copies(const struct fc_sessions *s, struct fc_io *io, uint32_t index, int status[2]);
+/* Writes a block of which neither copy opens anew, with other salts: nothing
+ * that its sessions sealed can be read any more, and its numbers stay taken.
+ * 0 or as of fc_sessions_start. */
+int fc_sessions_renew(struct fc_sessions *s, struct fc_io *io, uint32_t index);
+
 #endif

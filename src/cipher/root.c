@@ -210,3 +210,38 @@ int fc_root_write(struct fc_io *io, const struct fc_keys *keys, const uint8_t uu
 		rc = fc_io_write(io, raw, sizeof(raw), root_offset(slot, 0));
 	return rc ? rc : fc_io_write(io, raw, sizeof(raw), root_offset(slot, 1));
 }
+
+/* As a commit of fs/commit.c that changes nothing: copy A, sync, copy B, sync, in
+ * the slot of the root before. What became free in the transaction that ended
+ * with the newest root is then free for good: neither slot refers to it. */
+int fc_root_raise(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES], uint64_t header_seq,
+		  uint64_t now, struct fc_root *root, uint8_t tag[FC_TAG_BYTES])
+{
+	struct fc_roots roots;
+	uint8_t raw[FC_BLOCK];
+	unsigned copy, slot;
+	int rc = fc_roots_load(io, keys, uuid, &roots);
+
+	if (rc)
+		return rc;
+	*root = roots.root[roots.newest];
+	memcpy(tag, roots.tag[roots.newest], FC_TAG_BYTES);
+	if (root->header_seq >= header_seq)
+		return 0;
+	if (roots.doubtful)
+		return FC_EOLDER;
+	slot = ((unsigned)roots.newest + 1) % FC_ROOT_SLOTS;
+	root->generation++;
+	root->header_seq = header_seq;
+	root->time = now;
+	rc = fc_root_seal(root, keys, uuid, raw, tag);
+	/* the newest root may be one that a process which was killed had not synced */
+	if (!rc)
+		rc = fc_io_sync(io);
+	for (copy = 0; copy < 2 && !rc; copy++) {
+		rc = fc_io_write(io, raw, sizeof(raw), root_offset(slot, copy));
+		if (!rc)
+			rc = fc_io_sync(io);
+	}
+	return rc;
+}

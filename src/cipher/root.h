@@ -62,6 +62,15 @@ int fc_roots_load(struct fc_io *io, const struct fc_keys *keys, const uint8_t uu
 int fc_root_seal(const struct fc_root *root, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES],
 		 uint8_t raw[FC_BLOCK], uint8_t tag[FC_TAG_BYTES]);
 
+/* Writes the newest root once more, as the next generation, which accepts no
+ * header below header_seq; nothing else differs. now: seconds since 1970. Only
+ * where nobody has the container open for writing (the caller holds its lock).
+ * 0 and *root, tag: the newest root, written or (when it asks for that already)
+ * found; FC_EOLDER: the newest root is doubtful, nothing was written; else as
+ * of fc_roots_load and io: the newest root is the one before or the new one. */
+int fc_root_raise(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES], uint64_t header_seq,
+		  uint64_t now, struct fc_root *root, uint8_t tag[FC_TAG_BYTES]);
+
 /* Seals (random nonce) and writes root to both copies of a slot: A then B, no
  * sync between or after: the caller syncs. tag returns the seal's tag. */
 int fc_root_write(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES], unsigned slot,

@@ -245,6 +245,33 @@ int fc_sessions_start(struct fc_sessions *s, struct fc_io *io, uint32_t *session
 	return rc;
 }
 
+/* ---- for check -------------------------------------------------------------------- */
+
+void fc_sessions_copies(const struct fc_sessions *s, struct fc_io *io, uint32_t index, int status[2])
+{
+	uint32_t need = need_of(atomic_load(&s->count), index);
+	uint8_t plain[FC_SALT_PLAIN];
+	unsigned copy;
+
+	for (copy = 0; copy < 2; copy++)
+		status[copy] = copy_read(s, io, copy, index, need, plain);
+	sodium_memzero(plain, sizeof(plain));
+}
+
+int fc_sessions_renew(struct fc_sessions *s, struct fc_io *io, uint32_t index)
+{
+	struct salt_block *b = calloc(1, sizeof(*b));
+	uint32_t used = need_of(atomic_load(&s->count), index);
+	int rc;
+
+	if (!b)
+		return FC_ENOMEM;
+	randombytes_buf(b->salts, (size_t)used * FC_SALT_BYTES);
+	rc = block_store(s, io, index, used, b);
+	free(b);
+	return rc;
+}
+
 /* ---- contexts --------------------------------------------------------------------- */
 
 /* The next free context of the arenas; it counts as used when the caller raises

@@ -32,19 +32,25 @@ __attribute__((format(printf, 1, 2))) void fc_cli_say(const char *format, ...);
 /* The same, then where to read on; returns FC_EXIT_USAGE. */
 __attribute__((format(printf, 2, 3))) int fc_cli_usage(const char *command, const char *format, ...);
 
+/* Says what is wrong with the header of that container: an error of
+ * fc_headers_load. Returns the exit status. */
+int fc_cli_bad_header(const char *container, int error);
+
 /* What getopt_long did not know (opterr is 0); argv[0] names the command. */
 int fc_cli_bad_option(char **argv);
 
 struct fc_command {
-	const char *name;
+	const char *name;      /* of a subcommand of another one, both words */
 	const char *arguments; /* after the name, for the usage line */
 	const char *summary;   /* one line */
 	const char *help;      /* the options, several lines; "" if none */
-	/* argv[0] is the command's name. Returns an exit status. */
+	/* argv[0] is the command's name. Returns an exit status. NULL: it has subs. */
 	int (*run)(int argc, char **argv);
+	const struct fc_command *const *subs; /* ends with NULL; NULL: none */
 };
 
-extern const struct fc_command fc_command_init, fc_command_mount, fc_command_umount, fc_command_status, fc_command_sync;
+extern const struct fc_command fc_command_init, fc_command_mount, fc_command_umount, fc_command_status, fc_command_sync,
+	fc_command_key, fc_command_header;
 /* The i-th command, NULL past the end (main.c). */
 const struct fc_command *fc_cli_command(size_t i);
 void fc_cli_print_help(const struct fc_command *command);
@@ -64,7 +70,17 @@ void fc_format_time(uint64_t seconds, char *text);
 void fc_format_uuid(const uint8_t uuid[16], char *text);
 
 /* ---- secrets (secrets.c) -------------------------------------------------- */
-enum { FC_OPT_PASSPHRASE_FILE = 256, FC_OPT_PASSPHRASE_FD, FC_OPT_KEY_FILE, FC_OPT_RECOVERY_FILE, FC_OPT_OWN };
+enum {
+	FC_OPT_PASSPHRASE_FILE = 256,
+	FC_OPT_PASSPHRASE_FD,
+	FC_OPT_KEY_FILE,
+	FC_OPT_RECOVERY_FILE,
+	FC_OPT_NEW_PASSPHRASE_FILE,
+	FC_OPT_NEW_PASSPHRASE_FD,
+	FC_OPT_NEW_KEY_FILE,
+	FC_OPT_NEW_RECOVERY_FILE,
+	FC_OPT_OWN,
+};
 /* rows of a struct option table */
 #define FC_SECRET_OPTIONS \
 	{ "passphrase-file", required_argument, NULL, FC_OPT_PASSPHRASE_FILE }, \
@@ -74,9 +90,19 @@ enum { FC_OPT_PASSPHRASE_FILE = 256, FC_OPT_PASSPHRASE_FD, FC_OPT_KEY_FILE, FC_O
 		"recovery-code-file", required_argument, NULL, FC_OPT_RECOVERY_FILE \
 	}
 
+#define FC_NEW_SECRET_OPTIONS \
+	{ "new-passphrase-file", required_argument, NULL, FC_OPT_NEW_PASSPHRASE_FILE }, \
+		{ "new-passphrase-fd", required_argument, NULL, FC_OPT_NEW_PASSPHRASE_FD }, \
+		{ "new-key-file", required_argument, NULL, FC_OPT_NEW_KEY_FILE }, \
+	{ \
+		"new-recovery-code-file", required_argument, NULL, FC_OPT_NEW_RECOVERY_FILE \
+	}
+
 /* Takes option c. 0; FC_ENOENT: not one of these; FC_EINVAL: a value that
  * cannot be, having said so. */
 int fc_secret_option(struct fc_secret_from *from, int c, const char *value);
+/* The same of the new ones. */
+int fc_new_secret_option(struct fc_secret_from *fresh, int c, const char *value);
 
 /* Unlocks by the helper; *reply as of fc_unlock_run. Returns an exit status,
  * having said why. */

@@ -34,6 +34,7 @@ static const struct option options[] = {
 	{ "new-passphrase-file", required_argument, NULL, FC_OPT_PASSPHRASE_FILE },
 	{ "new-passphrase-fd", required_argument, NULL, FC_OPT_PASSPHRASE_FD },
 	{ "new-key-file", required_argument, NULL, FC_OPT_KEY_FILE },
+	{ "new-recovery-code-file", required_argument, NULL, FC_OPT_RECOVERY_FILE },
 	{ "cipher", required_argument, NULL, OPT_CIPHER },
 	{ "kdf", required_argument, NULL, OPT_KDF },
 	{ "size-limit", required_argument, NULL, OPT_SIZE_LIMIT },
@@ -300,7 +301,8 @@ const struct fc_command fc_command_init = {
 		"                               ... of what descriptor N gives\n"
 		"  --key-file FILE, --new-key-file FILE\n"
 		"                               the whole of FILE is a key; no passphrase unless one is given too\n"
-		"  --recovery-code-file FILE    writes a recovery code to a new FILE (- is standard output)\n"
-		"Without any, a passphrase is asked for on the terminal.\n",
+		"  --recovery-code-file FILE, --new-recovery-code-file FILE\n"
+		"                               writes a recovery code to a new FILE (- is standard output)\n"
+		"Without any, a passphrase is asked for on the terminal, and a recovery code offered.\n",
 	.run = run,
 };

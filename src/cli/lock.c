@@ -7,23 +7,62 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LOCK_AT ((off_t)1 << 62)
 #define MARK_AT (LOCK_AT + 1)
+#define HEADER_AT (LOCK_AT + 2)
+#define WAIT_STEP_MS 20
+#define WAIT_STEPS 500
 
 static struct flock range(off_t at, bool shared)
 {
 	return (struct flock){ .l_type = shared ? F_RDLCK : F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1 };
 }
 
-int fc_lock_take(int fd, bool shared)
+static int take(int fd, off_t at, bool shared)
 {
-	struct flock lock = range(LOCK_AT, shared);
+	struct flock lock = range(at, shared);
 
 	if (!fcntl(fd, F_OFD_SETLK, &lock))
 		return 0;
 	return errno == EAGAIN || errno == EACCES ? FC_EINUSE : FC_ENOTSUP;
+}
+
+static void drop(int fd, off_t at)
+{
+	struct flock lock = range(at, true);
+
+	lock.l_type = F_UNLCK;
+	fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+int fc_lock_take(int fd, bool shared)
+{
+	return take(fd, LOCK_AT, shared);
+}
+
+void fc_lock_drop(int fd)
+{
+	drop(fd, LOCK_AT);
+}
+
+int fc_lock_header(int fd, bool shared)
+{
+	const struct timespec step = { 0, WAIT_STEP_MS * 1000000 };
+	int rc = take(fd, HEADER_AT, shared);
+
+	for (int i = 0; rc == FC_EINUSE && i < WAIT_STEPS; i++) {
+		nanosleep(&step, NULL);
+		rc = take(fd, HEADER_AT, shared);
+	}
+	return rc;
+}
+
+void fc_unlock_header(int fd)
+{
+	drop(fd, HEADER_AT);
 }
 
 void fc_lock_mark(int fd, bool shared)

@@ -6,6 +6,12 @@
  * So the process that serves also takes a plain POSIX lock on the byte after
  * it, which tells its pid to anyone who may open the container; that one is
  * lost when the process closes any descriptor of the container.
+ *
+ * The header has a lock of its own, on the byte after these two, again of the open
+ * file description: exclusive for the moment in which a key command reads and
+ * writes it, whether or not the container is mounted; shared to read both copies
+ * as of one time. Who holds it waits for nothing else but the lock above, which a
+ * key command only tries.
  */
 #ifndef FC_CLI_LOCK_H
 #define FC_CLI_LOCK_H
@@ -21,6 +27,11 @@ int fc_lock_take(int fd, bool shared);
 void fc_lock_mark(int fd, bool shared);
 /* Does another hold it in a way that an exclusive lock would conflict with? */
 bool fc_lock_held(int fd);
+/* Waits a few seconds. 0; FC_EINUSE: still held; FC_ENOTSUP. */
+int fc_lock_header(int fd, bool shared);
+void fc_unlock_header(int fd);
+/* Gives back what fc_lock_take took. */
+void fc_lock_drop(int fd);
 /* Pid of a process that holds it; 0: cannot be found out. */
 pid_t fc_lock_holder(int fd);
 

@@ -12,14 +12,15 @@ static int run_help(int argc, char **argv);
 
 static const struct fc_command command_help = {
 	.name = "help",
-	.arguments = "[SUBCOMMAND]",
+	.arguments = "[SUBCOMMAND...]",
 	.summary = "tells how a subcommand is used",
 	.help = "",
 	.run = run_help,
 };
 
 static const struct fc_command *const commands[] = {
-	&fc_command_init, &fc_command_mount, &fc_command_umount, &fc_command_status, &fc_command_sync, &command_help,
+	&fc_command_init, &fc_command_mount, &fc_command_umount, &fc_command_status,
+	&fc_command_sync, &fc_command_key,   &fc_command_header, &command_help,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -28,12 +29,27 @@ const struct fc_command *fc_cli_command(size_t i)
 	return i < COMMANDS ? commands[i] : NULL;
 }
 
-static const struct fc_command *find_command(const char *name)
+/* The command that these words begin with, and how many of them name it; NULL: none. */
+static const struct fc_command *find_command(int argc, char **argv, int *words)
 {
-	for (size_t i = 0; i < COMMANDS; i++)
-		if (!strcmp(name, commands[i]->name))
-			return commands[i];
-	return NULL;
+	const struct fc_command *found = NULL;
+
+	for (size_t i = 0; i < COMMANDS && argc > 0 && !found; i++)
+		if (!strcmp(argv[0], commands[i]->name))
+			found = commands[i];
+	*words = 1;
+	for (size_t i = 0; found && found->subs && found->subs[i] && argc > 1; i++) {
+		if (strcmp(argv[1], found->subs[i]->name + strlen(found->name) + 1))
+			continue;
+		*words = 2;
+		return found->subs[i];
+	}
+	return found;
+}
+
+static void print_line(const struct fc_command *command)
+{
+	printf("  fusecrypt %-14s %-40s %s\n", command->name, command->arguments, command->summary);
 }
 
 void fc_cli_print_help(const struct fc_command *command)
@@ -41,26 +57,35 @@ void fc_cli_print_help(const struct fc_command *command)
 	printf("fusecrypt %s %s\n\n  %s\n", command->name, command->arguments, command->summary);
 	if (*command->help)
 		printf("\n%s", command->help);
+	if (command->subs)
+		putchar('\n');
+	for (size_t i = 0; command->subs && command->subs[i]; i++)
+		print_line(command->subs[i]);
 }
 
 static void print_all(void)
 {
 	puts("fusecrypt keeps a directory in one encrypted container file.\n");
-	for (size_t i = 0; i < COMMANDS; i++)
-		printf("  fusecrypt %-7s %-44s %s\n", commands[i]->name, commands[i]->arguments, commands[i]->summary);
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (!commands[i]->subs)
+			print_line(commands[i]);
+		for (size_t k = 0; commands[i]->subs && commands[i]->subs[k]; k++)
+			print_line(commands[i]->subs[k]);
+	}
 	puts("\n`fusecrypt SUBCOMMAND --help` lists its options, fusecrypt(1) tells all.");
 }
 
 static int run_help(int argc, char **argv)
 {
 	const struct fc_command *command;
+	int words;
 
 	if (argc < 2) {
 		print_all();
 		return FC_EXIT_DONE;
 	}
-	command = find_command(argv[1]);
-	if (!command || argc > 2)
+	command = find_command(argc - 1, argv + 1, &words);
+	if (!command || argc > words + 1)
 		return fc_cli_usage(NULL, "there is no subcommand %s", argv[argc - 1]);
 	fc_cli_print_help(command);
 	return FC_EXIT_DONE;
@@ -109,9 +134,30 @@ static int run_from_fstab(int argc, char **argv)
 	return fc_command_mount.run(argc, argv);
 }
 
+/* argv is the whole command line. */
+static int run_command(const struct fc_command *command, int words, int argc, char **argv)
+{
+	char name[32];
+
+	argc -= words;
+	argv += words;
+	if (wants_help(argc, argv)) {
+		fc_cli_print_help(command);
+		return FC_EXIT_DONE;
+	}
+	if (!command->run && argc > 1)
+		return fc_cli_usage(command->name, "there is no subcommand %s %s", command->name, argv[1]);
+	if (!command->run)
+		return fc_cli_usage(command->name, "%s needs a subcommand", command->name);
+	snprintf(name, sizeof(name), "%s", command->name);
+	argv[0] = name;
+	return command->run(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
 	const struct fc_command *command;
+	int words;
 
 	if (open_standard_fds())
 		return FC_EXIT_FAILED;
@@ -126,14 +172,10 @@ int main(int argc, char **argv)
 		return finish(FC_EXIT_DONE);
 	}
 	opterr = 0; /* getopt would speak for a program named after the subcommand */
-	command = find_command(argv[1]);
+	command = find_command(argc - 1, argv + 1, &words);
 	if (!command && argv[1][0] == '/')
 		return finish(run_from_fstab(argc, argv));
 	if (!command)
 		return fc_cli_usage(NULL, "there is no subcommand %s", argv[1]);
-	if (wants_help(argc - 1, argv + 1)) {
-		fc_cli_print_help(command);
-		return finish(FC_EXIT_DONE);
-	}
-	return finish(command->run(argc - 1, argv + 1));
+	return finish(run_command(command, words, argc, argv));
 }

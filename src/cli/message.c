@@ -62,6 +62,28 @@ int fc_cli_usage(const char *command, const char *format, ...)
 	return FC_EXIT_USAGE;
 }
 
+int fc_cli_bad_header(const char *container, int error)
+{
+	switch (error) {
+	case FC_ENOTCONTAINER:
+		fc_cli_say("%s is not a fusecrypt container", container);
+		break;
+	case FC_ENEWER:
+		fc_cli_say("%s is of a newer format, or uses a feature that fusecrypt " FC_VERSION
+			   " does not know: use a newer fusecrypt",
+			   container);
+		break;
+	case FC_ECORRUPT:
+		fc_cli_say("both copies of the header of %s are damaged: put back a backup, of the header with "
+			   "`fusecrypt header restore` or of the whole container",
+			   container);
+		break;
+	default:
+		fc_cli_say("the header of %s cannot be read: %s", container, fc_error_text(error));
+	}
+	return fc_cli_exit(error);
+}
+
 int fc_cli_bad_option(char **argv)
 {
 	return fc_cli_usage(argv[0], "%s: there is no such option of %s, or its value is missing", argv[optind - 1],

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -104,6 +105,7 @@ static int start_daemon(struct fc_mount_job *job)
 		close(signals);
 		close(p[0]);
 		sigprocmask(SIG_SETMASK, &old, NULL);
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		job->ready_fd = p[1];
 		status = fc_mount_serve(job);
 		fflush(NULL);

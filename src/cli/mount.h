@@ -45,6 +45,8 @@ struct fc_mount_job {
 
 /* Each returns an exit status, having said what is wrong. */
 int fc_mount_check(struct fc_mount_job *job);
+/* What may have changed while a passphrase was asked for. */
+int fc_mount_check_point(struct fc_mount_job *job);
 int fc_mount_serve(struct fc_mount_job *job);
 
 #endif

@@ -124,8 +124,8 @@ static int say_in_use(const struct fc_mount_job *job, const struct fc_mount *m)
 	if (m)
 		fc_cli_say("%s is in use%s, mounted at %s: unmount it there first", job->container, who, m->point);
 	else
-		fc_cli_say("%s is in use%s: wait until it is done", job->container,
-			   pid ? who : " by a process that cannot be seen");
+		fc_cli_say("%s is in use%s: it is being opened, or mounted where this process cannot see it",
+			   job->container, pid ? who : " by a process that cannot be seen");
 	return FC_EXIT_IN_USE;
 }
 
@@ -171,10 +171,17 @@ static int check_mounts(struct fc_mount_job *job)
 	return status;
 }
 
+int fc_mount_check_point(struct fc_mount_job *job)
+{
+	int status = check_mounts(job);
+
+	if (!status)
+		status = check_directory(job->mountpoint);
+	return status ? status : check_empty(job->mountpoint);
+}
+
 static int check_mountpoint(struct fc_mount_job *job)
 {
-	int status;
-
 	job->mountpoint = fc_path_resolve(job->mountpoint_arg);
 	if (!job->mountpoint) {
 		if (errno == ENOENT)
@@ -183,15 +190,12 @@ static int check_mountpoint(struct fc_mount_job *job)
 			fc_cli_say("mount point %s cannot be used: %s", job->mountpoint_arg, strerror(errno));
 		return FC_EXIT_MOUNTPOINT;
 	}
-	status = check_mounts(job);
-	if (!status)
-		status = check_directory(job->mountpoint);
-	if (!status && fc_path_is_below(job->container, job->mountpoint)) {
+	if (fc_path_is_below(job->container, job->mountpoint)) {
 		fc_cli_say("%s lies inside mount point %s, which would hide it: move it out", job->container,
 			   job->mountpoint);
-		status = FC_EXIT_MOUNTPOINT;
+		return FC_EXIT_MOUNTPOINT;
 	}
-	return status ? status : check_empty(job->mountpoint);
+	return fc_mount_check_point(job);
 }
 
 /* ---- the container ---------------------------------------------------------- */
@@ -248,40 +252,28 @@ static int lock_container(struct fc_mount_job *job)
 	return status;
 }
 
-static int say_header(const struct fc_mount_job *job, int rc)
-{
-	switch (rc) {
-	case FC_ENOTCONTAINER:
-		fc_cli_say("%s is not a fusecrypt container", job->container);
-		break;
-	case FC_ENEWER:
-		fc_cli_say("%s is of a newer format, or uses a feature that fusecrypt " FC_VERSION
-			   " does not know: use a newer fusecrypt",
-			   job->container);
-		break;
-	case FC_ECORRUPT:
-		fc_cli_say("both copies of the header of %s are damaged: put back a backup of the container",
-			   job->container);
-		break;
-	default:
-		fc_cli_say("the header of %s cannot be read: %s", job->container, fc_error_text(rc));
-	}
-	return fc_cli_exit(rc);
-}
-
 static int load_header(struct fc_mount_job *job)
 {
 	const struct fc_headers *h = &job->headers;
-	int rc = fc_io_file(job->fd, job->read_only, &job->io);
+	int rc = fc_io_file(job->fd, job->read_only, &job->io), locked = FC_ENOTSUP;
 
+	/* not while a key command writes it */
+	if (!rc)
+		locked = fc_lock_header(job->fd, true);
 	if (!rc)
 		rc = fc_headers_load(job->io, &job->headers);
+	if (!locked)
+		fc_unlock_header(job->fd);
 	if (rc)
-		return say_header(job, rc);
+		return fc_cli_bad_header(job->container, rc);
 	if (h->status[0] || h->status[1])
 		fc_cli_say("warning: copy %c of the header of %s is damaged, the other one serves: make a backup of "
 			   "the container",
 			   h->status[0] ? 'A' : 'B', job->container);
+	else if (h->copy[0].sequence != h->copy[1].sequence)
+		fc_cli_say("warning: a change of the keys of %s was interrupted: keys from before may open it until "
+			   "that is done again",
+			   job->container);
 	if (h->copy[h->newest].ro_compat & ~FC_RO_COMPAT_KNOWN && !job->read_only) {
 		fc_cli_say("%s uses a feature that fusecrypt " FC_VERSION " can only read: mounting it read-only",
 			   job->container);

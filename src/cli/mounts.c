@@ -138,9 +138,19 @@ const struct fc_mount *fc_mounts_at(const struct fc_mounts *m, const char *point
 
 const struct fc_mount *fc_mounts_of(const struct fc_mounts *m, const char *container)
 {
-	for (size_t i = m->count; i > 0; i--)
-		if (fc_mount_is_ours(&m->list[i - 1]) && !strcmp(m->list[i - 1].source, container))
-			return &m->list[i - 1];
+	struct stat want, st;
+	bool known = !stat(container, &want);
+
+	for (size_t i = m->count; i > 0; i--) {
+		const struct fc_mount *one = &m->list[i - 1];
+
+		if (!fc_mount_is_ours(one))
+			continue;
+		if (!strcmp(one->source, container))
+			return one;
+		if (known && !stat(one->source, &st) && st.st_dev == want.st_dev && st.st_ino == want.st_ino)
+			return one;
+	}
 	return NULL;
 }
 

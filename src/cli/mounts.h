@@ -32,7 +32,7 @@ void fc_mounts_free(struct fc_mounts *m);
 
 /* The topmost mount at that very path (as of fc_path_resolve); NULL: none. */
 const struct fc_mount *fc_mounts_at(const struct fc_mounts *m, const char *point);
-/* A mount of ours of that container (absolute path); NULL: none. */
+/* A mount of ours of that container (absolute path, or another name of the same file); NULL: none. */
 const struct fc_mount *fc_mounts_of(const struct fc_mounts *m, const char *container);
 bool fc_mount_is_ours(const struct fc_mount *m);
 

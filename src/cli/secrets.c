@@ -3,7 +3,8 @@
 
 #include <fcntl.h>
 
-int fc_secret_option(struct fc_secret_from *from, int c, const char *value)
+/* fresh: "new-", or "" */
+static int take(struct fc_secret_from *from, int c, const char *value, const char *fresh)
 {
 	uint64_t fd;
 
@@ -13,7 +14,7 @@ int fc_secret_option(struct fc_secret_from *from, int c, const char *value)
 		break;
 	case FC_OPT_PASSPHRASE_FD:
 		if (fc_parse_number(value, 1 << 20, &fd) || fcntl((int)fd, F_GETFD) < 0) {
-			fc_cli_say("--passphrase-fd %s: no such descriptor is open", value);
+			fc_cli_say("--%spassphrase-fd %s: no such descriptor is open", fresh, value);
 			return FC_EINVAL;
 		}
 		from->passphrase_fd = (int)fd;
@@ -28,10 +29,22 @@ int fc_secret_option(struct fc_secret_from *from, int c, const char *value)
 		return FC_ENOENT;
 	}
 	if (from->passphrase_file && from->passphrase_fd >= 0) {
-		fc_cli_say("--passphrase-file and --passphrase-fd exclude each other");
+		fc_cli_say("--%spassphrase-file and --%spassphrase-fd exclude each other", fresh, fresh);
 		return FC_EINVAL;
 	}
 	return 0;
+}
+
+int fc_secret_option(struct fc_secret_from *from, int c, const char *value)
+{
+	return take(from, c, value, "");
+}
+
+int fc_new_secret_option(struct fc_secret_from *fresh, int c, const char *value)
+{
+	if (c < FC_OPT_NEW_PASSPHRASE_FILE || c > FC_OPT_NEW_RECOVERY_FILE)
+		return FC_ENOENT;
+	return take(fresh, c - FC_OPT_NEW_PASSPHRASE_FILE + FC_OPT_PASSPHRASE_FILE, value, "new-");
 }
 
 int fc_cli_unlock(const struct fc_unlock_request *request, struct fc_unlock_reply **reply)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/key.h"
 #include "cli/lock.h"
 #include "cli/mount.h"
 #include "secret/secret.h"
@@ -177,14 +179,24 @@ static void recall_seen(struct fc_mount_job *job, struct fc_fs_options *options,
 	memcpy(options->seen_tag, seen->tag, FC_TAG_BYTES);
 }
 
-static int say_older(struct fc_mount_job *job, int fd, const uint8_t *master, const struct fc_seen *seen)
+/* The header that the key is from is not as new as the root demands. */
+static int say_older_header(const struct fc_mount_job *job)
+{
+	fc_cli_say("the header of %s is an older one that was put back: keys that were removed or changed since open "
+		   "it again. Put back the newest one with `fusecrypt header restore`; or, to go on with this one, "
+		   "mount it once with --accept-older, then look at its keys with `fusecrypt key list`",
+		   job->container);
+	return FC_EXIT_OLDER;
+}
+
+static int say_older(struct fc_mount_job *job, int fd, const struct fc_unlock_reply *key, const struct fc_seen *seen)
 {
 	char is[FC_TIME_TEXT], was[FC_TIME_TEXT];
 	struct fc_fs_found found;
 	struct fc_io *io = NULL;
 	unsigned long long generation;
 
-	if (fd < 0 || fc_io_file(fd, true, &io) || fc_fs_probe(io, master, &found)) {
+	if (fd < 0 || fc_io_file(fd, true, &io) || fc_fs_probe(io, key->master, &found)) {
 		fc_cli_say("%s is older than the state this machine saw last; mount it with --accept-older to go on "
 			   "from it",
 			   job->container);
@@ -192,6 +204,8 @@ static int say_older(struct fc_mount_job *job, int fd, const uint8_t *master, co
 		return FC_EXIT_OLDER;
 	}
 	fc_io_close(io);
+	if (key->sequence < found.header_seq)
+		return say_older_header(job);
 	generation = found.generation;
 	fc_format_time(found.time, is);
 	fc_format_time(seen->when, was);
@@ -213,11 +227,37 @@ static int say_older(struct fc_mount_job *job, int fd, const uint8_t *master, co
 	return FC_EXIT_OLDER;
 }
 
-static int open_fs(struct fc_mount_job *job, const uint8_t *master, struct fc_fs **fs)
+/* The header that the key is from becomes the newest, if it is not as new as the
+ * root demands: so it is accepted once, and no two headers share a sequence. */
+static int accept_header(struct fc_mount_job *job, struct fc_unlock_reply *key)
+{
+	struct fc_key_job k = { .container = job->container, .fd = job->fd, .io = job->io, .reply = key };
+	int status = FC_EXIT_FAILED;
+
+	k.headers = calloc(1, sizeof(*k.headers));
+	k.header = calloc(1, sizeof(*k.header));
+	k.keys = fc_keys_new(key->master);
+	if (k.headers && k.header && k.keys)
+		status = fc_key_begin(&k, true);
+	else
+		fc_cli_say("out of memory");
+	if (!status && key->sequence < k.root.header_seq)
+		status = fc_key_write(&k, k.keys);
+	/* these stay the job's */
+	k.container = NULL;
+	k.reply = NULL;
+	k.io = NULL;
+	k.fd = -1;
+	fc_key_end(&k);
+	return status;
+}
+
+static int open_fs(struct fc_mount_job *job, struct fc_unlock_reply *key, struct fc_fs **fs)
 {
 	struct fc_fs_options options = {
 		.read_only = job->read_only,
 		.accept_older = job->accept_older,
+		.header_sequence = key->sequence,
 		.commit_seconds = job->options.commit_seconds,
 		.cache_bytes = (size_t)job->options.cache_bytes,
 		.log = on_log,
@@ -227,10 +267,16 @@ static int open_fs(struct fc_mount_job *job, const uint8_t *master, struct fc_fs
 	int spare = fcntl(job->fd, F_DUPFD_CLOEXEC, 3), rc, status = 0;
 
 	recall_seen(job, &options, &seen);
-	rc = fc_fs_open(job->io, master, &options, fs);
+	if (job->accept_older && !job->read_only)
+		status = accept_header(job, key);
+	if (status) {
+		close(spare);
+		return status;
+	}
+	rc = fc_fs_open(job->io, key->master, &options, fs);
 	job->io = NULL;
 	if (rc == FC_EOLDER) {
-		status = say_older(job, spare, master, &seen);
+		status = say_older(job, spare, key, &seen);
 	} else if (rc) {
 		fc_cli_say("%s cannot be opened: %s", job->container, fc_error_text(rc));
 		status = fc_cli_exit(rc);
@@ -260,7 +306,9 @@ static int unlock_and_open(struct fc_mount_job *job, struct fc_fs **fs)
 		setsid();
 	if (chdir("/"))
 		fc_cli_say("warning: the root directory cannot be entered: %s", strerror(errno));
-	status = open_fs(job, reply->master, fs);
+	status = fc_mount_check_point(job);
+	if (!status)
+		status = open_fs(job, reply, fs);
 	fc_secret_free(reply);
 	return status;
 }
@@ -293,6 +341,8 @@ int fc_mount_serve(struct fc_mount_job *job)
 		status = unlock_and_open(job, &fs);
 	if (status)
 		return status;
+	/* who waits for us may go from now on */
+	prctl(PR_SET_PDEATHSIG, 0);
 	options.container = job->container;
 	options.mountpoint = job->mountpoint;
 	options.read_only = job->read_only;

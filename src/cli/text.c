@@ -4,51 +4,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the longest prefix of s that is one UTF-8 character; 0: none. */
-static size_t utf8_length(const unsigned char *s)
+#include "util/utf8.h"
+
+/* What is not UTF-8, and unless `controls` what moves a cursor, becomes U+FFFD. */
+static char *clean_text(const char *s, bool controls)
 {
-	static const struct {
-		unsigned char mask, lead;
-		unsigned low;
-	} forms[] = { { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
+	char *clean = malloc(3 * strlen(s) + 1), *to = clean;
 
-	for (size_t n = 0; n < 4; n++) {
-		unsigned v = s[0] & (unsigned char)~forms[n].mask;
+	while (clean && *s) {
+		uint32_t point;
+		size_t n = fc_utf8_length(s, &point);
+		bool keep = n && (controls || !fc_utf8_is_control(point));
 
-		if ((s[0] & forms[n].mask) != forms[n].lead)
-			continue;
-		for (size_t i = 1; i <= n; i++) {
-			if ((s[i] & 0xc0) != 0x80)
-				return 0;
-			v = v << 6 | (s[i] & 0x3f);
-		}
-		if (v < forms[n].low || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
-			return 0;
-		return n + 1;
+		memcpy(to, keep ? s : "\xef\xbf\xbd", keep ? n : 3);
+		to += keep ? n : 3;
+		s += n ? n : 1;
 	}
-	return 0;
+	if (clean)
+		*to = '\0';
+	return clean;
+}
+
+char *fc_text_plain(const char *text)
+{
+	return clean_text(text, false);
 }
 
 json_t *fc_text_json(const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
-	char *clean, *to;
+	char *clean;
 	json_t *out;
 
 	if (!text)
 		return json_null();
-	clean = to = malloc(3 * strlen(text) + 1);
-	if (!clean)
-		return NULL;
-	while (*s) {
-		size_t n = utf8_length(s);
-
-		memcpy(to, n ? (const char *)s : "\xef\xbf\xbd", n ? n : 3);
-		to += n ? n : 3;
-		s += n ? n : 1;
-	}
-	*to = '\0';
-	out = json_string(clean);
+	clean = clean_text(text, true);
+	out = clean ? json_string(clean) : NULL;
 	free(clean);
 	return out;
 }

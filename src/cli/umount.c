@@ -84,11 +84,16 @@ static int say_busy(const struct umount_job *job, bool last)
 	return FC_EXIT_IN_USE;
 }
 
-static int say_elsewhere(const struct umount_job *job, const char *how)
+static int say_elsewhere(const struct umount_job *job, const char *how, int tries)
 {
+	char *point;
 	pid_t pid;
-	char *point = fc_holders_elsewhere(&job->mounts, job->m, &pid);
 
+	/* a namespace in the making has all mounts for a moment */
+	while ((point = fc_holders_elsewhere(&job->mounts, job->m, &pid)) && pid && --tries > 0) {
+		free(point);
+		nap();
+	}
 	if (!point)
 		return 0;
 	if (pid)
@@ -194,7 +199,7 @@ static int wait_daemon(const struct umount_job *job)
 		n = poll(&p, 1, LOOK_AGAIN_MS);
 		if (n > 0 || (n < 0 && errno != EINTR))
 			break;
-		status = say_elsewhere(job, "unmounted here, but ");
+		status = say_elsewhere(job, "unmounted here, but ", 1);
 		if (status)
 			return status;
 		if (!said)
@@ -223,7 +228,7 @@ static int umount_one(struct umount_job *job)
 		return status;
 	if (fc_mount_is_dead(job->m))
 		return remove_dead(job);
-	status = say_elsewhere(job, "");
+	status = say_elsewhere(job, "", BUSY_TRIES);
 	if (!status)
 		status = commit(job);
 	if (!status)

@@ -2,14 +2,14 @@
 /* Truncation, preallocation, holes. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fs/file.h"
-#include "fs/xattr.h"
 
 #define BLOCK_END ((uint64_t)FC_FILE_MAX / FC_BLOCK + 1) /* past the last block of any file */
-#define GAP_UNITS FC_CHUNK_BLOCKS			  /* of one unwritten extent */
+#define GAP_UNITS FC_CHUNK_BLOCKS                        /* of one unwritten extent */
 
 static uint64_t block_up(uint64_t off)
 {
@@ -120,6 +120,7 @@ static int fill_holes(struct fc_fs *fs, struct fc_inode *inode, uint64_t first, 
 		gap.units = range.count;
 		fc_space_landed(&fs->forest, &range);
 		fc_map_insert(fs, inode, &gap);
+		fc_page_set_fresh(fs, inode->ino, at, at + range.count, false);
 		at += range.count;
 		made_end = at;
 	}
@@ -131,7 +132,7 @@ static int fill_holes(struct fc_fs *fs, struct fc_inode *inode, uint64_t first, 
 		if (fc_extent_at(fs, inode->ino, at, &e) || e.file_block >= made_end)
 			break;
 		at = e.file_block + e.units;
-		if (!e.session)
+		if (!e.session && !fc_extent_lost(&e))
 			fc_map_clear_range(fs, inode, e.file_block > first ? e.file_block : first,
 					   at < made_end ? at : made_end);
 	}
@@ -162,17 +163,19 @@ static int punch(struct fc_fs *fs, struct fc_inode *inode, uint64_t off, uint64_
 static int allocate_range(struct fc_fs *fs, struct fc_inode *inode, const struct fc_op *op, uint64_t end)
 {
 	int mode = (int)op->mode, r = 0;
+	uint64_t hole = end;
 	bool allocate = !(mode & FALLOC_FL_PUNCH_HOLE);
 
-	if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
-		r = punch(fs, inode, op->off, end < inode->size ? end : inode->size > op->off ? inode->size : op->off);
-	if (!r && mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE) && end > inode->size) {
-		/* beyond the end there is nothing but preallocated blocks */
-		uint64_t from = block_up(inode->size > op->off ? inode->size : op->off), to = end >> FC_BLOCK_SHIFT;
-
-		r = from < to ? fc_map_load(fs, inode->ino, from, to) : 0;
-		if (!r && from < to)
-			fc_map_clear_range(fs, inode, from, to);
+	if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) {
+		/* what follows the end in its block is zero: the block goes whole; and what is
+		 * preallocated beyond needs no zeroing */
+		if (end >= inode->size) {
+			hole = block_up(inode->size) << FC_BLOCK_SHIFT;
+			if (hole < end - end % FC_BLOCK)
+				hole = end - end % FC_BLOCK;
+		}
+		if (op->off < hole)
+			r = punch(fs, inode, op->off, hole);
 	}
 	if (!r && allocate)
 		r = fc_map_load(fs, inode->ino, op->off >> FC_BLOCK_SHIFT, block_up(end));
@@ -199,9 +202,7 @@ int fc_apply_fallocate(struct fc_fs *fs, const struct fc_op *op)
 	if (op->off > FC_FILE_MAX || op->bytes > FC_FILE_MAX - op->off)
 		return FC_EFBIG;
 	end = op->off + op->bytes;
-	r = fc_kill_priv_load(fs, &inode);
-	if (!r)
-		r = fc_data_outline(fs, &inode);
+	r = fc_data_outline(fs, &inode);
 	if (!r)
 		r = allocate_range(fs, &inode, op, end);
 	if (r) {
@@ -210,7 +211,6 @@ int fc_apply_fallocate(struct fc_fs *fs, const struct fc_op *op)
 	}
 	if (!(op->mode & FALLOC_FL_KEEP_SIZE) && end > inode.size)
 		inode.size = end;
-	fc_kill_priv(fs, &inode);
 	inode.mtime = inode.ctime = op->time;
 	return fc_inode_put(fs, &inode);
 }
@@ -223,7 +223,8 @@ int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint
 
 	if (!punches && mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_ZERO_RANGE))
 		return FC_ENOTSUP;
-	r = fc_fs_begin(fs, 24 + (unsigned)(punches ? 0 : (n / FC_CHUNK_BYTES < 1u << 20 ? n / FC_CHUNK_BYTES / 200 : 0)),
+	r = fc_fs_begin(fs,
+			24 + (unsigned)(punches ? 0 : (n / FC_CHUNK_BYTES < 1u << 20 ? n / FC_CHUNK_BYTES / 200 : 0)),
 			punches);
 	if (r)
 		return r;
@@ -252,7 +253,7 @@ static int probe(struct fc_fs *fs, uint64_t ino, uint64_t block, bool dirty, boo
 	if (r && r != FC_ENOENT)
 		return r;
 	if (!r && e.file_block <= block) {
-		*data = e.session != 0;
+		*data = e.session || fc_extent_lost(&e);
 		*stop = e.file_block + e.units;
 	} else {
 		*stop = r ? BLOCK_END : e.file_block;

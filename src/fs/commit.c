@@ -4,6 +4,7 @@
  * is durable from the second sync on; copy B is made so by the next commit's
  * first sync, before the other slot is touched (format.h F3).
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -94,8 +95,10 @@ static int write_root(struct fc_fs *fs, struct fc_root *root, bool clean)
 	if (!r)
 		r = fc_io_sync(fs->io);
 	if (!r) {
+		pthread_rwlock_wrlock(&fs->lock);
 		fs->root = *root;
 		fs->root_slot = slot;
+		pthread_rwlock_unlock(&fs->lock);
 	}
 	fc_journal_root_end(fs, !r);
 	if (!r)
@@ -145,6 +148,32 @@ static int commit(struct fc_fs *fs, bool clean)
 	return 0;
 }
 
+/*
+ * Did a key command write the header meanwhile? Then the root to come accepts none
+ * before that one. What is read here need not be on the disk yet: the sync before
+ * the root covers the header too. A sequence counts only with its MAC: who can
+ * write to the container must not raise it beyond any header that there is.
+ * commit_lock held.
+ */
+static bool header_moved(struct fc_fs *fs)
+{
+	struct fc_headers *h;
+	bool moved = false;
+	int newest;
+
+	if (fc_headers_peek(fs->io) <= fs->header_seq)
+		return false;
+	h = malloc(sizeof(*h));
+	if (h && !fc_headers_load(fs->io, h)) {
+		newest = fc_headers_verified(h, fs->keys->header);
+		moved = newest >= 0 && h->copy[newest].sequence > fs->header_seq;
+		if (moved)
+			fs->header_seq = h->copy[newest].sequence;
+	}
+	free(h);
+	return moved;
+}
+
 int fc_commit(struct fc_fs *fs, bool clean)
 {
 	bool needed;
@@ -159,7 +188,7 @@ int fc_commit(struct fc_fs *fs, bool clean)
 	pthread_rwlock_unlock(&fs->lock);
 	if (fs->failed)
 		r = FC_EIO;
-	else if (needed)
+	else if (header_moved(fs) || needed)
 		r = commit(fs, clean);
 	pthread_mutex_unlock(&fs->commit_lock);
 	return r;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Copies that share blocks: both files refer to the same extents until one is overwritten. */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "fs/file.h"
-#include "fs/xattr.h"
 
 #define SHARE_MAX (64ull << 20) /* bytes shared in one operation: bounds its dirty nodes */
-#define PIECE (256u << 10)	/* bytes copied at a time */
+#define PIECE (256u << 10)      /* bytes copied at a time */
 
 static int share_check(struct fc_fs *fs, const struct fc_op *op, struct fc_inode *from, struct fc_inode *to)
 {
@@ -34,12 +34,14 @@ static int share_check(struct fc_fs *fs, const struct fc_op *op, struct fc_inode
 }
 
 /* One extent of the source (or a part of it) into the target. Loaded. */
-static void share_extent(struct fc_fs *fs, struct fc_inode *to, const struct fc_extent *e, uint64_t first, uint64_t stop,
-			 uint64_t target)
+static void share_extent(struct fc_fs *fs, struct fc_inode *to, const struct fc_extent *e, uint64_t first,
+			 uint64_t stop, uint64_t target)
 {
 	uint8_t tags[FC_EXTENT_UNITS * FC_TAG_BYTES];
 	uint32_t skip = (uint32_t)(first - e->file_block);
-	struct fc_extent copy = { target, e->start + skip, (uint32_t)(stop - first), e->session, e->nonce + skip, tags };
+	struct fc_extent copy = {
+		target, e->start + skip, (uint32_t)(stop - first), e->session, e->nonce + skip, tags
+	};
 
 	memcpy(tags, e->tags + (size_t)skip * FC_TAG_BYTES, (size_t)copy.units * FC_TAG_BYTES);
 	fc_space_share(&fs->forest, copy.start, copy.units);
@@ -54,8 +56,6 @@ int fc_apply_copy(struct fc_fs *fs, const struct fc_op *op)
 	struct fc_extent e;
 	int r = share_check(fs, op, &from, &to);
 
-	if (!r)
-		r = fc_kill_priv_load(fs, &to);
 	if (!r) /* the source's owners will be looked up although nothing may be shared yet */
 		r = fc_map_load(fs, op->ino, first, first + count);
 	for (at = first; !r && at < first + count; at = e.file_block + e.units) {
@@ -65,7 +65,7 @@ int fc_apply_copy(struct fc_fs *fs, const struct fc_op *op)
 			break;
 		}
 		if (!r)
-			r = fc_space_load_refs(&fs->forest, e.start, e.units);
+			r = fc_extent_lost(&e) ? FC_EFORGED : fc_space_load_refs(&fs->forest, e.start, e.units);
 	}
 	if (!r)
 		r = fc_map_load(fs, op->parent2, target, target + count);
@@ -85,7 +85,6 @@ int fc_apply_copy(struct fc_fs *fs, const struct fc_op *op)
 	if (op->off2 + op->bytes > to.size)
 		to.size = op->off2 + op->bytes;
 	to.mtime = to.ctime = op->time;
-	fc_kill_priv(fs, &to);
 	return fc_inode_put(fs, &to);
 }
 
@@ -139,7 +138,7 @@ static int copy_bytes(struct fc_fs *fs, const struct fc_op *op, uint64_t *done)
 
 		r = fc_fs_read(fs, op->ino, op->off + at, n, buf, &got);
 		if (!r && got)
-			r = fc_fs_write(fs, op->parent2, op->off2 + at, got, buf, FC_WRITE_KILLPRIV);
+			r = fc_fs_write(fs, op->parent2, op->off2 + at, got, buf, 0);
 		if (r || !got)
 			break;
 		at += got;
@@ -169,7 +168,8 @@ static int source_size(struct fc_fs *fs, uint64_t from, uint64_t to, uint64_t *s
 	return 0;
 }
 
-int fc_fs_copy(struct fc_fs *fs, uint64_t from, uint64_t from_off, uint64_t to, uint64_t to_off, uint64_t n, uint64_t *done)
+int fc_fs_copy(struct fc_fs *fs, uint64_t from, uint64_t from_off, uint64_t to, uint64_t to_off, uint64_t n,
+	       uint64_t *done)
 {
 	struct fc_op op = { .kind = FC_OP_COPY, .ino = from, .off = from_off, .parent2 = to, .off2 = to_off };
 	uint64_t size, left;
@@ -185,7 +185,8 @@ int fc_fs_copy(struct fc_fs *fs, uint64_t from, uint64_t from_off, uint64_t to, 
 		return FC_EFBIG;
 	op.bytes = left < SHARE_MAX ? left : SHARE_MAX;
 	r = from_off % FC_BLOCK || to_off % FC_BLOCK ? FC_EINVAL : share(fs, &op);
-	if (r == FC_EINVAL && op.bytes % FC_BLOCK && op.bytes > FC_BLOCK && !(from_off % FC_BLOCK) && !(to_off % FC_BLOCK)) {
+	if (r == FC_EINVAL && op.bytes % FC_BLOCK && op.bytes > FC_BLOCK && !(from_off % FC_BLOCK) &&
+	    !(to_off % FC_BLOCK)) {
 		op.bytes -= op.bytes % FC_BLOCK; /* the last part lies inside the target: copied next */
 		r = share(fs, &op);
 	}

@@ -9,15 +9,15 @@
 #include "fs/file.h"
 #include "fs/xattr.h"
 
-#define SEGMENTS 32u	    /* extents looked up in one hold of the lock */
-#define LOG_INLINE 8192u    /* writes up to this are journalled with their bytes */
+#define SEGMENTS 32u              /* extents looked up in one hold of the lock */
+#define LOG_INLINE 8192u          /* writes up to this are journalled with their bytes */
 #define DIRECT_BYTES (128u << 10) /* aligned writes from this on are sealed at once */
 
 /* ---- reading ---------------------------------------------------------------- */
 
 struct segment {
 	struct fc_extent e; /* tags: in the batch */
-	uint64_t block;	    /* first file block wanted */
+	uint64_t block;     /* first file block wanted */
 	uint32_t blocks;
 };
 
@@ -46,7 +46,8 @@ static void copy_block(const struct window *w, uint64_t block, const uint8_t *da
 
 /* Looks up blocks from *block on: what is dirty or a hole is copied at once,
  * extents are collected. Shared lock. *block moves on to where the batch is full. */
-static int collect(struct fc_fs *fs, uint64_t ino, const struct window *w, uint64_t *block, uint64_t end, struct batch *b)
+static int collect(struct fc_fs *fs, uint64_t ino, const struct window *w, uint64_t *block, uint64_t end,
+		   struct batch *b)
 {
 	struct fc_extent e = { 0 };
 	bool have = false, dirty = fc_data_pages(fs, ino) > 0;
@@ -77,11 +78,12 @@ static int collect(struct fc_fs *fs, uint64_t ino, const struct window *w, uint6
 			at++;
 		if (dirty && at < stop)
 			stop = at;
-		if (e.file_block <= *block && e.session) {
+		if (e.file_block <= *block && (e.session || fc_extent_lost(&e))) {
 			struct segment *s = &b->seg[b->count];
 
 			s->e = e;
-			memcpy(b->tags[b->count], e.tags, (size_t)e.units * FC_TAG_BYTES);
+			if (e.session)
+				memcpy(b->tags[b->count], e.tags, (size_t)e.units * FC_TAG_BYTES);
 			s->e.tags = b->tags[b->count++];
 			s->block = *block;
 			s->blocks = (uint32_t)(stop - *block);
@@ -264,7 +266,7 @@ struct fc_page *fc_data_page(struct fc_fs *fs, const struct fc_inode *inode, uin
 		}
 		mapped = !r && e.file_block <= index;
 	}
-	if (p || all || !mapped || !e.session)
+	if (p || all || !mapped || (!e.session && !fc_extent_lost(&e)))
 		return fc_page_edit(fs, inode->ino, index, !mapped, error);
 	{
 		uint8_t content[FC_BLOCK];
@@ -284,7 +286,8 @@ struct fc_page *fc_data_page(struct fc_fs *fs, const struct fc_inode *inode, uin
 
 /* Makes the pages of the window, promised and loaded. On an error those that
  * were not there before are dropped again: nothing has changed. */
-static int make_pages(struct fc_fs *fs, const struct fc_inode *inode, const struct window *w, uint64_t first, uint64_t end)
+static int make_pages(struct fc_fs *fs, const struct fc_inode *inode, const struct window *w, uint64_t first,
+		      uint64_t end)
 {
 	bool *made = calloc(end - first, sizeof(*made));
 	uint64_t i;
@@ -423,7 +426,8 @@ static int seal_pieces(struct fc_fs *fs, const uint8_t *data, struct piece *piec
 	}
 	if (!r)
 		fc_io_push(fs->io, piece[0].range.start * FC_BLOCK,
-			   (piece[count - 1].range.start + piece[count - 1].range.count - piece[0].range.start) * FC_BLOCK);
+			   (piece[count - 1].range.start + piece[count - 1].range.count - piece[0].range.start) *
+				   FC_BLOCK);
 	free(buf);
 	return r;
 }
@@ -438,8 +442,8 @@ static int alloc_pieces(struct fc_fs *fs, uint64_t blocks, struct piece *piece, 
 			r = FC_EAGAIN;
 			break;
 		}
-		r = fc_space_alloc_data(&fs->forest, blocks < FC_EXTENT_UNITS ? (uint32_t)blocks : FC_EXTENT_UNITS, false,
-					&piece[*count].range);
+		r = fc_space_alloc_data(&fs->forest, blocks < FC_EXTENT_UNITS ? (uint32_t)blocks : FC_EXTENT_UNITS,
+					false, &piece[*count].range);
 		if (r)
 			break;
 		piece[*count].nonce = atomic_fetch_add(&fs->forest.data_nonce, piece[*count].range.count);
@@ -457,7 +461,7 @@ static void map_pieces(struct fc_fs *fs, const struct fc_op *op, const struct pi
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		struct fc_extent e = { block, piece[i].range.start, piece[i].range.count, fs->forest.session,
+		struct fc_extent e = { block,          piece[i].range.start, piece[i].range.count, fs->forest.session,
 				       piece[i].nonce, piece[i].tags };
 		struct fc_op map = { .kind = FC_OP_MAP, .ino = op->ino, .off = block };
 

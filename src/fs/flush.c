@@ -6,10 +6,11 @@
  */
 #include <assert.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "fs/file.h"
 
-#define BATCH 1024u   /* pages in one round */
+#define BATCH 1024u    /* pages in one round */
 #define RUN_PAGES 256u /* pages sealed into one write */
 
 struct batch {
@@ -78,7 +79,9 @@ static int seal(struct fc_fs *fs, struct batch *b)
 static int map_run(struct fc_fs *fs, struct batch *b, size_t i, size_t n)
 {
 	uint8_t raw[FC_ITEM_MAX];
-	struct fc_extent e = { b->page[i]->index, b->block[i], (uint32_t)n, fs->forest.session, b->nonce + i, b->tags[i] };
+	struct fc_extent e = {
+		b->page[i]->index, b->block[i], (uint32_t)n, fs->forest.session, b->nonce + i, b->tags[i]
+	};
 	struct fc_op op = { .kind = FC_OP_MAP, .ino = b->page[i]->ino, .off = e.file_block };
 	int r;
 
@@ -247,15 +250,26 @@ int fc_flush_file(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end)
 
 void fc_flush_throttle(struct fc_fs *fs)
 {
+	int tries;
+
 	if (fs->pages < fs->dirty_limit || fs->failed || fs->read_only)
 		return;
 	if (!fs->threads) {
 		(void)fc_flush(fs, SIZE_MAX);
 		return;
 	}
-	fc_threads_kick(fs, true, false);
-	pthread_mutex_lock(&fs->work_lock);
-	while (fs->pages >= fs->dirty_limit && !fs->failed && !fs->stop)
-		pthread_cond_wait(&fs->room, &fs->work_lock);
-	pthread_mutex_unlock(&fs->work_lock);
+	/* not for ever: pages that cannot be written (EIO) must not stop everybody */
+	for (tries = 0; tries < 50 && fs->pages >= fs->dirty_limit && !fs->failed; tries++) {
+		struct timespec until;
+
+		fc_threads_kick(fs, true, false);
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += 100000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_mutex_lock(&fs->work_lock);
+		if (fs->pages >= fs->dirty_limit && !fs->stop)
+			pthread_cond_timedwait(&fs->room, &fs->work_lock, &until);
+		pthread_mutex_unlock(&fs->work_lock);
+	}
 }

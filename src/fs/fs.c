@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#define NODES_KEPT 64u	    /* free nodes that only operations that free space may use */
-#define NODES_LAST 24u	    /* and those that nothing but a commit may use */
+#define NODES_KEPT 64u        /* free nodes that only operations that free space may use */
+#define NODES_LAST 24u        /* and those that nothing but a commit may use */
 #define DIRTY_NODES_MAX 4096u /* beyond, operations wait for a commit */
 #define DIRTY_NODES_KICK 1024u
 
@@ -52,16 +52,17 @@ void fc_fs_rdunlock(struct fc_fs *fs)
  * leaf, but there are only so many, and new extents need new leaves. */
 static uint64_t pages_need(const struct fc_fs *fs)
 {
-	uint64_t leaves = fs->forest.space.node_used / FC_NODE_BLOCKS;
+	uint64_t leaves = fs->forest.space.node_used / FC_NODE_BLOCKS, pages = fs->pages;
 
-	return (fs->pages < leaves ? fs->pages : leaves) + fs->pages / 100 + (fs->pages ? 4 : 0);
+	return (pages < leaves ? pages : leaves) + pages / 100 + (pages ? 4 : 0);
 }
 
 /* Exclusive lock. Would `nodes` more dirty nodes still find room in a commit? */
 static bool has_room(struct fc_fs *fs, uint64_t nodes, bool frees)
 {
 	struct fc_forest *f = &fs->forest;
-	uint64_t need = f->dirty + nodes + pages_need(fs) + fc_space_tree_need(f), kept = frees ? NODES_LAST : NODES_KEPT;
+	uint64_t need = f->dirty + nodes + pages_need(fs) + fc_space_tree_need(f),
+		 kept = frees ? NODES_LAST : NODES_KEPT;
 
 	if (f->space.node_free >= (need + kept) * FC_NODE_BLOCKS)
 		return true;
@@ -211,7 +212,8 @@ int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)
 	st->bytes_limit = s->cap;
 	st->bytes_used = (s->data_used + s->node_used) * FC_BLOCK;
 	/* space is taken from the host a chunk at a time: the last part of one cannot be had */
-	st->bytes_free = (host > kept ? host - kept : 0) + (s->solid_free - least(s->solid_free, s->reserved)) * FC_BLOCK;
+	st->bytes_free =
+		(host > kept ? host - kept : 0) + (s->solid_free - least(s->solid_free, s->reserved)) * FC_BLOCK;
 	if (s->cap)
 		st->bytes_free = least(st->bytes_free, s->cap - least(s->cap, st->bytes_used + s->reserved * FC_BLOCK));
 	st->bytes_total = st->bytes_used + s->reserved * FC_BLOCK + st->bytes_free;

@@ -36,7 +36,7 @@ void fc_fs_record(struct fc_fs *fs, const struct fc_op *op);
 
 struct fc_tree *fc_fs_tree(struct fc_fs *fs); /* the file tree */
 struct fc_time fc_fs_now(struct fc_fs *fs);
-uint64_t fc_fs_new_ino(struct fc_fs *fs);     /* under the exclusive lock; never reused */
+uint64_t fc_fs_new_ino(struct fc_fs *fs); /* under the exclusive lock; never reused */
 /* Replay: numbers up to ino are taken. */
 void fc_fs_took_ino(struct fc_fs *fs, uint64_t ino);
 void fc_fs_count_inodes(struct fc_fs *fs, int64_t change);

@@ -24,12 +24,15 @@ int fc_extent_decode(struct fc_extent *e, const struct fc_item *item)
 	e->session = fc_get_u32(item->data + FC_E_SESSION);
 	e->nonce = fc_get_u64(item->data + FC_E_NONCE);
 	e->tags = item->data + FC_E_TAGS;
-	if (!e->units || e->file_block > (uint64_t)FC_FILE_MAX >> FC_BLOCK_SHIFT || !e->start ||
-	    e->start > (uint64_t)INT64_MAX >> FC_BLOCK_SHIFT ||
-	    e->start % FC_CHUNK_BLOCKS + e->units > FC_CHUNK_BLOCKS)
+	if (!e->units || e->file_block > (uint64_t)FC_FILE_MAX >> FC_BLOCK_SHIFT)
+		return FC_ECORRUPT;
+	if (fc_extent_lost(e))
+		return !e->session && !e->nonce && item->bytes == FC_E_TAGS ? 0 : FC_ECORRUPT;
+	if (e->start > (uint64_t)INT64_MAX >> FC_BLOCK_SHIFT || e->start % FC_CHUNK_BLOCKS + e->units > FC_CHUNK_BLOCKS)
 		return FC_ECORRUPT;
 	if (e->session)
-		return e->units <= FC_EXTENT_UNITS && item->bytes == FC_E_TAGS + e->units * FC_TAG_BYTES ? 0 : FC_ECORRUPT;
+		return e->units <= FC_EXTENT_UNITS && item->bytes == FC_E_TAGS + e->units * FC_TAG_BYTES ? 0
+													 : FC_ECORRUPT;
 	return item->bytes == FC_E_TAGS ? 0 : FC_ECORRUPT;
 }
 
@@ -80,7 +83,7 @@ int fc_map_load(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end)
 		r = fc_extent_at(fs, ino, at, &e);
 		if (r == FC_ENOENT || (!r && e.file_block >= end))
 			return 0;
-		if (!r && fs->forest.space.shared)
+		if (!r && fs->forest.space.shared && !fc_extent_lost(&e))
 			r = fc_space_load_refs(&fs->forest, e.start, e.units);
 		at = e.file_block + e.units;
 	}
@@ -96,7 +99,7 @@ static void keep_part(struct fc_fs *fs, uint64_t ino, const struct fc_extent *e,
 	if (!units)
 		return;
 	part.file_block += from;
-	part.start += from;
+	part.start += fc_extent_lost(e) ? 0 : from;
 	part.units = units;
 	part.nonce += from;
 	part.tags += (size_t)from * FC_TAG_BYTES;
@@ -121,7 +124,8 @@ void fc_map_clear_range(struct fc_fs *fs, struct fc_inode *inode, uint64_t first
 			return; /* not loaded: the caller's mistake; nothing was changed */
 		keep_part(fs, inode->ino, &e, 0, (uint32_t)(from - e.file_block));
 		keep_part(fs, inode->ino, &e, (uint32_t)(to - e.file_block), (uint32_t)(stop - to));
-		fc_space_free_data(&fs->forest, e.start + (from - e.file_block), (uint32_t)(to - from));
+		if (!fc_extent_lost(&e))
+			fc_space_free_data(&fs->forest, e.start + (from - e.file_block), (uint32_t)(to - from));
 		inode->blocks -= to - from;
 		first = to;
 	}
@@ -139,7 +143,9 @@ void fc_map_insert(struct fc_fs *fs, struct fc_inode *inode, const struct fc_ext
  * blocks are in flight. */
 int fc_apply_map(struct fc_fs *fs, const struct fc_op *op)
 {
-	struct fc_item item = { .key = extent_key(op->ino, op->off), .data = op->data.p, .bytes = (uint16_t)op->data.n };
+	struct fc_item item = { .key = extent_key(op->ino, op->off),
+				.data = op->data.p,
+				.bytes = (uint16_t)op->data.n };
 	struct fc_inode inode;
 	struct fc_extent e;
 	struct fc_range range;
@@ -176,7 +182,7 @@ int fc_extent_read(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, 
 
 	if (!e->session) {
 		memset(out, 0, (size_t)count * FC_UNIT);
-		return 0;
+		return fc_extent_lost(e) ? FC_EFORGED : 0;
 	}
 	r = fc_sessions_aead(fs->sessions, e->session, FC_PURPOSE_DATA, &aead);
 	if (!r)

@@ -14,18 +14,18 @@
 #include "fusecrypt/format.h"
 
 enum fc_op_kind {
-	FC_OP_CREATE = 1,   /* ino, parent, name, mode, uid, gid, rdev, time, data = symlink target or none,
+	FC_OP_CREATE = 1,       /* ino, parent, name, mode, uid, gid, rdev, time, data = symlink target or none,
 			     * acl_access, acl_default (inherited, may be empty); parent 0: no name (tmpfile) */
-	FC_OP_LINK = 2,	    /* ino, parent, name, time */
-	FC_OP_UNLINK = 3,   /* parent, name, time */
-	FC_OP_RMDIR = 4,    /* parent, name, time */
-	FC_OP_RENAME = 5,   /* parent, name, parent2, name2, flags, time; ino, mode, uid, gid: the whiteout */
-	FC_OP_SETATTR = 6,  /* ino, set (no NOW flags left), time = ctime */
-	FC_OP_WRITE = 7,    /* ino, off, bytes, flags, time; data: the bytes, or none: pages follow in MAPs */
-	FC_OP_MAP = 8,	    /* ino, off = file block, extent (FC_E_* raw in data): content of these blocks */
-	FC_OP_FALLOCATE = 9, /* ino, mode, off, bytes, time */
-	FC_OP_COPY = 10,    /* ino = from, off, parent2 = to, off2, bytes, time: whole blocks shared */
-	FC_OP_SETXATTR = 11, /* ino, name, data, flags (FC_OP_XATTR_FLAGS), time */
+	FC_OP_LINK = 2,         /* ino, parent, name, time */
+	FC_OP_UNLINK = 3,       /* parent, name, time */
+	FC_OP_RMDIR = 4,        /* parent, name, time */
+	FC_OP_RENAME = 5,       /* parent, name, parent2, name2, flags, time; ino, mode, uid, gid: the whiteout */
+	FC_OP_SETATTR = 6,      /* ino, set (no NOW flags left), time = ctime */
+	FC_OP_WRITE = 7,        /* ino, off, bytes, flags, time; data: the bytes, or none: pages follow in MAPs */
+	FC_OP_MAP = 8,          /* ino, off = file block, extent (FC_E_* raw in data): content of these blocks */
+	FC_OP_FALLOCATE = 9,    /* ino, mode, off, bytes, time */
+	FC_OP_COPY = 10,        /* ino = from, off, parent2 = to, off2, bytes, time: whole blocks shared */
+	FC_OP_SETXATTR = 11,    /* ino, name, data, flags (FC_OP_XATTR_FLAGS), time */
 	FC_OP_REMOVEXATTR = 12, /* ino, name, time */
 	FC_OP_KINDS
 };
@@ -60,17 +60,17 @@ int fc_op_decode(struct fc_op *op, const uint8_t *in, size_t n, size_t *used);
 /* Each: exclusive lock held, budget there. All or nothing. They check what a
  * replayed operation could violate and return the errno-like FC_E*. */
 struct fc_fs;
-int fc_apply_create(struct fc_fs *fs, const struct fc_op *op);	    /* namei.c */
-int fc_apply_link(struct fc_fs *fs, const struct fc_op *op);	    /* namei.c */
-int fc_apply_unlink(struct fc_fs *fs, const struct fc_op *op);	    /* namei.c: also RMDIR */
-int fc_apply_rename(struct fc_fs *fs, const struct fc_op *op);	    /* rename.c */
-int fc_apply_setattr(struct fc_fs *fs, const struct fc_op *op);	    /* attr.c */
+int fc_apply_create(struct fc_fs *fs, const struct fc_op *op);      /* namei.c */
+int fc_apply_link(struct fc_fs *fs, const struct fc_op *op);        /* namei.c */
+int fc_apply_unlink(struct fc_fs *fs, const struct fc_op *op);      /* namei.c: also RMDIR */
+int fc_apply_rename(struct fc_fs *fs, const struct fc_op *op);      /* rename.c */
+int fc_apply_setattr(struct fc_fs *fs, const struct fc_op *op);     /* attr.c */
 int fc_apply_setxattr(struct fc_fs *fs, const struct fc_op *op);    /* xattr.c */
 int fc_apply_removexattr(struct fc_fs *fs, const struct fc_op *op); /* xattr.c */
-int fc_apply_write(struct fc_fs *fs, const struct fc_op *op);	    /* file.c */
-int fc_apply_map(struct fc_fs *fs, const struct fc_op *op);	    /* map.c */
+int fc_apply_write(struct fc_fs *fs, const struct fc_op *op);       /* file.c */
+int fc_apply_map(struct fc_fs *fs, const struct fc_op *op);         /* map.c */
 int fc_apply_fallocate(struct fc_fs *fs, const struct fc_op *op);   /* file.c */
-int fc_apply_copy(struct fc_fs *fs, const struct fc_op *op);	    /* copy.c */
+int fc_apply_copy(struct fc_fs *fs, const struct fc_op *op);        /* copy.c */
 /* By kind. */
 int fc_apply(struct fc_fs *fs, const struct fc_op *op);
 

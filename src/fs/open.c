@@ -101,21 +101,29 @@ static void set_place(struct fc_fs *fs, const struct fc_header *h)
 static int find_header(struct fc_io *io, const struct fc_keys *keys, struct fc_header *out)
 {
 	struct fc_headers *h = malloc(sizeof(*h));
-	int r, i, best = -1;
+	int r, best;
 
 	if (!h)
 		return FC_ENOMEM;
 	r = fc_headers_load(io, h);
-	for (i = 0; !r && i < 2; i++)
-		if (!h->status[i] && !fc_header_verify(h->raw[i], keys->header) &&
-		    (best < 0 || h->copy[i].sequence > h->copy[best].sequence))
-			best = i;
-	if (!r && best < 0)
-		r = FC_EFORGED;
-	if (!r)
+	best = r ? r : fc_headers_verified(h, keys->header);
+	if (best >= 0)
 		*out = h->copy[best];
+	else
+		r = best;
 	free(h);
 	return r;
+}
+
+/* The root that the newest one's predecessor left. FC_EOLDER: it cannot be read. */
+static int other_root(struct fc_roots *roots)
+{
+	int other = (roots->newest + 1) % (int)FC_ROOT_SLOTS;
+
+	if (roots->status[other][0] && roots->status[other][1])
+		return FC_EOLDER;
+	roots->newest = other;
+	return 0;
 }
 
 /* Which root to start from; FC_EOLDER when something newer was seen or is lost. */
@@ -128,9 +136,17 @@ static int find_root(struct fc_fs *fs)
 
 	if (r)
 		return r;
+	if (fs->damage) {
+		fs->damage->generation = roots.root[roots.newest].generation;
+		r = fs->damage->avoid == fs->damage->generation ? other_root(&roots) : 0;
+		if (r)
+			return r;
+	}
 	fs->root_slot = (unsigned)roots.newest;
 	fs->root = roots.root[roots.newest];
 	memcpy(fs->root_tag, roots.tag[roots.newest], FC_TAG_BYTES);
+	if (fs->damage)
+		return 0;
 	if (fs->root.generation == seen && memcmp(fs->root_tag, o->seen_tag, FC_TAG_BYTES))
 		roots.doubtful = true; /* another history with the same number */
 	if (!o->accept_older && (roots.doubtful || fs->root.generation < seen))
@@ -138,13 +154,34 @@ static int find_root(struct fc_fs *fs)
 	return 0;
 }
 
+int fc_fs_drop_space(struct fc_fs *fs, int error)
+{
+	struct fc_forest *f = &fs->forest;
+	uint64_t first_chunk = f->space.first_chunk;
+	int r = fc_node_cache_reserve(&f->cache, FC_TREE_SPARES);
+
+	if (r)
+		return r;
+	fs->damage->space = error;
+	return fc_space_rebuild(f, first_chunk, NULL, 0, 0, 0);
+}
+
+static int load_space(struct fc_fs *fs, uint64_t first_chunk)
+{
+	const struct fc_root *root = &fs->root;
+	int r = fc_space_load(&fs->forest, first_chunk, root->chunks, root->node_blocks, root->data_blocks);
+
+	return r && fs->damage && r != FC_ENOMEM ? fc_fs_drop_space(fs, r) : r;
+}
+
 static int load_state(struct fc_fs *fs, const struct fc_header *h)
 {
 	const struct fc_root *root = &fs->root;
 	struct fc_forest *f = &fs->forest;
+	uint64_t sequence = fs->options.header_sequence ? fs->options.header_sequence : h->sequence;
 	int r;
 
-	if (h->sequence < root->header_seq)
+	if (sequence < root->header_seq && !fs->options.accept_older && !fs->damage)
 		return FC_EOLDER; /* an old header was put back */
 	fs->header_seq = root->header_seq;
 	r = fc_sessions_load(fs->io, fs->keys, fs->cipher, fs->uuid, root->sessions, &fs->sessions);
@@ -162,17 +199,20 @@ static int load_state(struct fc_fs *fs, const struct fc_header *h)
 	if (root->log.pos % FC_BLOCK || root->log.pos >= fs->log.bytes)
 		return FC_ECORRUPT;
 	fs->journal.head = root->log;
-	r = fc_space_load(f, h->data_offset / FC_CHUNK_BYTES, root->chunks, root->node_blocks, root->data_blocks);
-	return r ? r : fc_replay(fs);
+	r = load_space(fs, h->data_offset / FC_CHUNK_BYTES);
+	if (r)
+		return r;
+	/* before the log: since the newest root became durable these blocks were free,
+	 * and operations in the log may have taken them */
+	fc_space_release(f, root->generation - 1);
+	return fc_replay(fs);
 }
 
-/* What was freed before the newest root, but for the transaction that it ends. */
-static void release_old(struct fc_fs *fs)
+static void pass_seen(struct fc_fs *fs)
 {
 	struct fc_forest *f = &fs->forest;
 	uint64_t newest = fs->root.generation;
 
-	fc_space_release(f, newest - 1);
 	if (fs->options.seen_generation <= newest)
 		return;
 	/* going on from an older state: past the generation seen, so that no two
@@ -187,7 +227,7 @@ static int start(struct fc_fs *fs)
 
 	if (fs->read_only)
 		return 0;
-	release_old(fs);
+	pass_seen(fs);
 	fs->forest.space.ahead = 1;
 	if (fs->dirty_root)
 		r = fc_commit(fs, false);
@@ -200,12 +240,17 @@ static int start(struct fc_fs *fs)
 	return r;
 }
 
-int fc_fs_open(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options, struct fc_fs **out)
+static int open_fs(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options,
+		   struct fc_damage *damage, struct fc_fs **out)
 {
 	struct fc_fs *fs = new_fs(io, master, options);
 	struct fc_header *h = malloc(sizeof(*h));
 	int r = fs && h ? 0 : FC_ENOMEM;
 
+	if (!r && damage) {
+		fs->damage = damage;
+		fs->read_only = true;
+	}
 	if (!r)
 		r = find_header(io, fs->keys, h);
 	if (!r) {
@@ -228,6 +273,18 @@ int fc_fs_open(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struc
 	return r;
 }
 
+int fc_fs_open(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options,
+	       struct fc_fs **out)
+{
+	return open_fs(io, master, options, NULL, out);
+}
+
+int fc_fs_open_damaged(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options,
+		       struct fc_damage *damage, struct fc_fs **out)
+{
+	return open_fs(io, master, options, damage, out);
+}
+
 int fc_fs_probe(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], struct fc_fs_found *found)
 {
 	struct fc_keys *keys = fc_keys_new(master);
@@ -246,6 +303,7 @@ int fc_fs_probe(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], struct fc_
 		found->generation = roots->root[roots->newest].generation;
 		found->time = roots->root[roots->newest].time;
 		found->newest_lost = roots->doubtful;
+		found->header_seq = roots->root[roots->newest].header_seq;
 	}
 	free(roots);
 	free(h);
@@ -264,7 +322,8 @@ static int write_log_area(struct fc_io *io, const struct fc_header *h)
 	int r = zeros ? 0 : FC_ENOMEM;
 
 	for (at = 0; !r && at < h->log_bytes; at += step)
-		r = fc_io_write(io, zeros, h->log_bytes - at < step ? (size_t)(h->log_bytes - at) : step, h->log_offset + at);
+		r = fc_io_write(io, zeros, h->log_bytes - at < step ? (size_t)(h->log_bytes - at) : step,
+				h->log_offset + at);
 	free(zeros);
 	return r;
 }

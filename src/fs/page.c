@@ -172,6 +172,19 @@ void fc_page_drop(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end)
 	}
 }
 
+void fc_page_set_fresh(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end, bool fresh)
+{
+	struct fc_vnode *v = fc_vnode_find(fs, ino);
+	struct fc_page *p;
+
+	for (p = v ? v->pages : NULL; p; p = p->vnext) {
+		if (p->index < first || p->index >= end || p->fresh == fresh)
+			continue;
+		p->fresh = fresh;
+		v->fresh = fresh ? v->fresh + 1 : v->fresh - 1;
+	}
+}
+
 void fc_page_free(struct fc_fs *fs, struct fc_page *p)
 {
 	struct fc_vnode *v = p->vnode;

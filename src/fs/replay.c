@@ -16,7 +16,7 @@ struct records {
 	struct {
 		uint8_t *payload;
 		size_t n;
-	} *record;
+	} * record;
 	size_t count, room;
 };
 
@@ -64,9 +64,19 @@ static int read_records(struct fc_fs *fs, struct records *rec, struct fc_log_hea
 	r = fc_log_later(&fs->log, head);
 	if (r > 0) {
 		fc_fs_log(fs, 2, "a record in the middle of the log is damaged");
-		return fs->options.accept_older ? 0 : FC_EFORGED;
+		return fs->options.accept_older && !fs->damage ? 0 : FC_EFORGED;
 	}
 	return r;
+}
+
+/* The log is of use only up to this record. Whoever checks goes on with that. */
+static int log_ends(struct fc_fs *fs, int error, uint64_t seq)
+{
+	if (!fs->damage || !error || error == FC_ENOMEM)
+		return error;
+	fs->damage->log = error;
+	fs->damage->log_seq = seq;
+	return 0;
 }
 
 typedef int (*visit)(struct fc_fs *fs, const struct fc_op *op);
@@ -127,22 +137,23 @@ static int claim(struct fc_fs *fs, const struct fc_op *op)
 	return r ? r : fc_space_claim(&fs->forest, e.start, e.units);
 }
 
+/* An operation that was acknowledged must not be left out in silence: who needs
+ * a node that cannot be read for it must not go on (but check, which tells). */
 static int apply(struct fc_fs *fs, const struct fc_op *op)
 {
+	uint64_t ino = op->ino ? op->ino : op->parent;
 	int r = fc_node_cache_reserve(&fs->forest.cache, FC_TREE_SPARES);
 
 	if (!r)
 		r = fc_apply(fs, op);
-	if (r == FC_EIO || r == FC_EFORGED) {
-		fc_fs_log(fs, 3, "an operation on inode %llu could not be replayed: %s",
-			  (unsigned long long)(op->ino ? op->ino : op->parent), fc_error_text(r));
+	if (!r || r == FC_ENOMEM)
+		return r;
+	if (fs->damage) {
+		fs->damage->skipped(fs->damage->arg, ino, r);
 		return 0;
 	}
-	if (r && r != FC_ENOMEM) {
-		fc_fs_log(fs, 2, "the log does not fit the state it starts from: %s", fc_error_text(r));
-		return FC_ECORRUPT;
-	}
-	return r;
+	fc_fs_log(fs, 2, "the log cannot be replayed on inode %llu: %s", (unsigned long long)ino, fc_error_text(r));
+	return r == FC_EIO || r == FC_EFORGED ? r : FC_ECORRUPT;
 }
 
 /* Claims that no mapping took up (their operation could not be replayed). */
@@ -155,23 +166,63 @@ static void cancel_rest(struct fc_fs *fs)
 	}
 }
 
-static int replay_records(struct fc_fs *fs, struct records *rec)
+/* The number of records up to the first that an operation of fails in; *error. */
+static size_t each_record(struct fc_fs *fs, const struct records *rec, visit fn, int *error)
 {
 	size_t i;
+
+	for (i = 0; i < rec->count; i++) {
+		*error = each_op(fs, rec->record[i].payload, rec->record[i].n, fn);
+		if (*error)
+			break;
+	}
+	return i;
+}
+
+static int claim_all(struct fc_fs *fs, const struct records *rec)
+{
 	int r = 0;
 
-	if (rec->count) {
-		r = each_op(fs, rec->record[rec->count - 1].payload, rec->record[rec->count - 1].n, verify);
-		if (r == FC_EFORGED) {
-			free(rec->record[--rec->count].payload);
-			r = 0;
-		}
-	}
-	for (i = 0; !r && i < rec->count; i++)
-		r = each_op(fs, rec->record[i].payload, rec->record[i].n, claim);
-	for (i = 0; !r && i < rec->count; i++)
-		r = each_op(fs, rec->record[i].payload, rec->record[i].n, apply);
+	each_record(fs, rec, claim, &r);
+	if (!r || r == FC_ENOMEM || !fs->damage || fs->damage->space)
+		return r;
+	/* what the log's blocks should be is taken by the space tree: that is wrong, then */
+	cancel_rest(fs);
+	r = fc_fs_drop_space(fs, r);
+	if (!r)
+		each_record(fs, rec, claim, &r);
 	return r;
+}
+
+/* The last record may never have been acknowledged: it goes when its data is not there. */
+static int drop_torn(struct fc_fs *fs, struct records *rec)
+{
+	int r;
+
+	if (!rec->count || (fs->damage && fs->damage->log))
+		return 0;
+	r = each_op(fs, rec->record[rec->count - 1].payload, rec->record[rec->count - 1].n, verify);
+	if (r == FC_EFORGED) {
+		free(rec->record[--rec->count].payload);
+		if (fs->damage)
+			fs->damage->log_torn = true;
+		return 0;
+	}
+	return fs->damage && r != FC_ENOMEM ? 0 : r;
+}
+
+static int replay_records(struct fc_fs *fs, struct records *rec)
+{
+	size_t done = 0;
+	int r = drop_torn(fs, rec);
+
+	if (!r)
+		r = claim_all(fs, rec);
+	if (!r)
+		done = each_record(fs, rec, apply, &r);
+	if (fs->damage)
+		fs->damage->log_records = done;
+	return log_ends(fs, r, fs->root.log.seq + done);
 }
 
 int fc_replay(struct fc_fs *fs)
@@ -180,8 +231,10 @@ int fc_replay(struct fc_fs *fs)
 	struct records rec = { 0 };
 	int r = 0;
 
-	if (head.session)
+	if (head.session) {
 		r = read_records(fs, &rec, &head);
+		r = log_ends(fs, r, head.seq);
+	}
 	if (!r) {
 		fs->replaying = true;
 		r = replay_records(fs, &rec);

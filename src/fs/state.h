@@ -30,7 +30,7 @@
 struct fc_page {
 	uint64_t ino, index; /* file block */
 	struct fc_vnode *vnode;
-	uint8_t *data;	     /* FC_BLOCK bytes; zero beyond the end of the file */
+	uint8_t *data; /* FC_BLOCK bytes; zero beyond the end of the file */
 	struct fc_page *hash_next;
 	struct fc_page *vprev, *vnext; /* pages of the vnode, no order */
 	struct fc_page *prev, *next;   /* all pages, oldest first */
@@ -43,30 +43,44 @@ struct fc_page {
 /* An inode that the kernel knows, or that has dirty pages. */
 struct fc_vnode {
 	uint64_t ino;
-	uint64_t refs;		/* vnode_lock */
+	uint64_t refs;              /* vnode_lock */
 	struct fc_vnode *hash_next; /* vnode_lock to change, lock too */
-	struct fc_page *pages;	/* lock */
-	size_t npages, fresh;	/* lock */
+	struct fc_page *pages;      /* lock */
+	size_t npages, fresh;       /* lock */
 };
 
 struct fc_journal {
 	pthread_mutex_t lock;
-	pthread_cond_t done;  /* a log write or commit has ended */
-	uint8_t *pre;	      /* operations of the frozen transaction that are not in the log */
+	pthread_cond_t done; /* a log write or commit has ended */
+	uint8_t *pre;        /* operations of the frozen transaction that are not in the log */
 	size_t pre_bytes;
-	uint8_t *buf;	      /* operations of the running one, likewise */
+	uint8_t *buf; /* operations of the running one, likewise */
 	size_t bytes, room;
-	bool pre_lost, lost;  /* pre, buf are incomplete: only a commit makes these operations durable */
-	uint64_t recorded;    /* operations so far */
-	uint64_t pre_end;     /* `recorded` when the frozen transaction ended */
-	uint64_t durable;     /* of these, how many a crash cannot take away */
-	bool ready;	      /* the durable root's log chain is of this session */
-	bool busy;	      /* someone writes to the log, or the root is being written */
+	bool pre_lost, lost;       /* pre, buf are incomplete: only a commit makes these operations durable */
+	uint64_t recorded;         /* operations so far */
+	uint64_t pre_end;          /* `recorded` when the frozen transaction ended */
+	uint64_t durable;          /* of these, how many a crash cannot take away */
+	bool ready;                /* the durable root's log chain is of this session */
+	bool busy;                 /* someone writes to the log, or the root is being written */
 	struct fc_log_head head;   /* where the next record goes */
 	struct fc_log_head freeze; /* where the frozen transaction's root lets the chain start */
-	uint64_t tail;	      /* byte position of the oldest record that the durable root needs */
-	uint64_t live;	      /* bytes from tail to head */
-	uint64_t acked;	      /* sequence of the newest record that a sync has returned for */
+	uint64_t tail;             /* byte position of the oldest record that the durable root needs */
+	uint64_t live;             /* bytes from tail to head */
+	uint64_t acked;            /* sequence of the newest record that a sync has returned for */
+};
+
+/* Of an opening for check/: what it meets is noted here, and it goes on. */
+struct fc_damage {
+	uint64_t avoid; /* in: do not start from the root of that generation, 0 none */
+	/* in: an operation on that inode could not be replayed */
+	void (*skipped)(void *arg, uint64_t ino, int error);
+	void *arg;
+	int space;            /* the space tree cannot be used: it and the map are empty. 0: it can */
+	int log;              /* of the log, only the records before the one that gave this were used. 0: all */
+	uint64_t log_records; /* used */
+	uint64_t log_seq;     /* sequence of the first that was not */
+	bool log_torn;        /* the last one was taken for one that a power cut interrupted: its data does not open */
+	uint64_t generation;  /* newest of a root that opens, avoided or not */
 };
 
 struct fc_fs {
@@ -82,34 +96,36 @@ struct fc_fs {
 	uint32_t cipher, version;
 	struct fc_log_place log;
 
-	struct fc_forest forest;	 /* lock */
-	uint64_t next_ino, inodes;	 /* lock */
-	struct fc_root root;		 /* newest durable; commit_lock */
-	unsigned root_slot;		 /* that holds it */
+	struct fc_forest forest;   /* lock */
+	uint64_t next_ino, inodes; /* lock */
+	struct fc_root root;       /* newest durable; commit_lock */
+	unsigned root_slot;        /* that holds it */
 	uint8_t root_tag[FC_TAG_BYTES];
-	uint32_t sessions_used;		 /* commit_lock */
-	uint64_t header_seq;
+	uint32_t sessions_used;                    /* commit_lock */
+	uint64_t header_seq;                       /* of the newest header met; commit_lock */
 	_Atomic uint64_t readers[FC_READER_SLOTS]; /* reads under way, by the transaction they began in */
 
-	struct fc_vnode **vnode;	 /* table, power of two */
+	struct fc_vnode **vnode; /* table, power of two */
 	size_t vnodes, vnode_buckets;
-	struct fc_page **page;		 /* table, power of two; lock */
-	size_t page_buckets, pages;
-	struct fc_page oldest;		 /* ring of all pages */
-	size_t unlogged;		 /* pages */
-	size_t dirty_limit;		 /* pages */
+	struct fc_page **page; /* table, power of two; lock */
+	size_t page_buckets;
+	_Atomic size_t pages;    /* changed under the lock */
+	struct fc_page oldest;   /* ring of all pages */
+	_Atomic size_t unlogged; /* pages; likewise */
+	size_t dirty_limit;      /* pages */
 
 	struct fc_journal journal;
 
-	_Atomic bool failed;		 /* R10: nothing more is written */
+	_Atomic bool failed; /* R10: nothing more is written */
 	bool read_only, replaying;
-	bool freeing;			 /* the operation under the lock frees space: it may use the last of it */
-	bool reclaim_more;		 /* an orphan was too large to remove in one go; lock */
-	bool dirty_root;		 /* something changed since the durable root; lock */
+	struct fc_damage *damage;  /* NULL: damage is an error */
+	bool freeing;              /* the operation under the lock frees space: it may use the last of it */
+	_Atomic bool reclaim_more; /* an orphan was too large to remove in one go; lock */
+	bool dirty_root;           /* something changed since the durable root; lock */
 
-	pthread_cond_t work, room;	 /* for the threads; for those who wait for clean pages */
-	bool stop, flush_wanted, commit_wanted, dirty;	/* work_lock */
-	uint64_t activity;		 /* operations so far, for telling idleness; work_lock */
+	pthread_cond_t work, room;                     /* for the threads; for those who wait for clean pages */
+	bool stop, flush_wanted, commit_wanted, dirty; /* work_lock */
+	uint64_t activity;                             /* operations so far, for telling idleness; work_lock */
 	pthread_t flusher, committer;
 	bool threads;
 };
@@ -138,6 +154,8 @@ struct fc_page *fc_page_find(struct fc_fs *fs, uint64_t ino, uint64_t index); /*
 struct fc_page *fc_page_edit(struct fc_fs *fs, uint64_t ino, uint64_t index, bool fresh, int *error);
 /* Forgets pages from index first on, up to and without end. */
 void fc_page_drop(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end);
+/* The file has got blocks for [first, end), or lost them, below dirty pages. */
+void fc_page_set_fresh(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end, bool fresh);
 /* After a flush: takes it out of the tables and frees it (also a stale one). */
 void fc_page_free(struct fc_fs *fs, struct fc_page *page);
 void fc_page_logged(struct fc_fs *fs, struct fc_page *page, bool logged);
@@ -146,11 +164,17 @@ void fc_page_fini(struct fc_fs *fs);
 /* ---- map.c */
 struct fc_extent {
 	uint64_t file_block;
-	uint64_t start;	     /* block */
+	uint64_t start;          /* block; 0: lost, see fc_extent_lost */
 	uint32_t units, session; /* session 0: allocated, not written, reads as zeros */
 	uint64_t nonce;
 	const uint8_t *tags; /* FC_TAG_BYTES a unit */
 };
+/* What check could not read: it has no blocks, and reading it fails until it is
+ * overwritten, cut off or punched. It counts in inode->blocks. */
+static inline bool fc_extent_lost(const struct fc_extent *e)
+{
+	return !e->start;
+}
 int fc_extent_decode(struct fc_extent *e, const struct fc_item *item);
 size_t fc_extent_encode(const struct fc_extent *e, uint8_t *raw); /* raw: FC_ITEM_MAX */
 /* The extent that holds block, or the next one after it; FC_ENOENT. Either lock. */
@@ -178,6 +202,18 @@ int fc_flush_locked(struct fc_fs *fs, bool unlogged_only);
 /* Waits until dirty pages are below the limit. No lock held. */
 void fc_flush_throttle(struct fc_fs *fs);
 
+/* ---- open.c
+ * For check/, which is alone with the fs: as fc_fs_open, but read-only whatever
+ * the options say, and what is damaged does not end it as long as there is a
+ * root to start from; nothing is reclaimed. options->accept_older is taken as
+ * set. To go on writing, make the space map right (fc_space_rebuild), clear
+ * read_only and promise blocks to fs->pages pages (fc_space_reserve). */
+int fc_fs_open_damaged(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options,
+		       struct fc_damage *damage, struct fc_fs **out);
+/* Gives up the space tree, which cannot be used: an empty one, in memory, takes
+ * its place, and nothing is known to be in use. 0 or FC_ENOMEM. */
+int fc_fs_drop_space(struct fc_fs *fs, int error);
+
 /* ---- journal.c, commit.c, threads.c */
 int fc_journal_init(struct fc_fs *fs);
 void fc_journal_fini(struct fc_fs *fs);
@@ -186,7 +222,7 @@ void fc_journal_record(struct fc_fs *fs, const struct fc_op *op);
 void fc_journal_freeze_begin(struct fc_fs *fs);
 void fc_journal_freeze(struct fc_fs *fs);
 void fc_journal_freeze_end(struct fc_fs *fs);
-struct fc_log_head fc_journal_root_begin(struct fc_fs *fs);   /* holds up log writes */
+struct fc_log_head fc_journal_root_begin(struct fc_fs *fs); /* holds up log writes */
 void fc_journal_root_end(struct fc_fs *fs, bool durable);
 int fc_replay(struct fc_fs *fs);
 /* A salt of its own for this mount, before the first thing is sealed. commit_lock held. */

@@ -17,7 +17,7 @@
 #include "secret/secret.h"
 
 #define HELPER "fusecrypt-unlock"
-#define ARGS_MAX 24
+#define ARGS_MAX 48
 
 bool fc_secret_given(const struct fc_secret_from *from)
 {
@@ -48,7 +48,7 @@ static bool find_helper(char path[PATH_MAX])
 struct arguments {
 	const char *v[ARGS_MAX];
 	size_t n;
-	char reply_fd[16], container_fd[16], passphrase_fd[16];
+	char reply_fd[16], container_fd[16], passphrase_fd[16], fresh_fd[16], slots[16], kind[16];
 };
 
 static void arg(struct arguments *a, const char *name, const char *value)
@@ -59,27 +59,44 @@ static void arg(struct arguments *a, const char *name, const char *value)
 	a->v[a->n++] = value;
 }
 
-static void arg_fd(struct arguments *a, const char *name, char text[16], int fd)
+/* None for a negative one. */
+static void arg_number(struct arguments *a, const char *name, char text[16], int v)
 {
-	if (fd < 0)
+	if (v < 0)
 		return;
-	snprintf(text, 16, "%d", fd);
+	snprintf(text, 16, "%d", v);
 	arg(a, name, text);
+}
+
+/* Of the slot to be made beside opening. */
+static void wrap_args(struct arguments *a, const struct fc_unlock_request *r)
+{
+	arg(a, "--kdf", r->kdf);
+	if (r->again)
+		a->v[a->n++] = "--again";
+	arg_number(a, "--new-kind", a->kind, r->fresh_kind ? (int)r->fresh_kind : -1);
+	arg(a, "--new-passphrase-file", r->fresh.passphrase_file);
+	arg_number(a, "--new-passphrase-fd", a->fresh_fd, r->fresh.passphrase_fd);
+	arg(a, "--new-key-file", r->fresh.key_file);
+	arg(a, "--new-recovery-code-file", r->fresh.recovery_file);
 }
 
 static void build_args(struct arguments *a, const char *helper, const struct fc_unlock_request *r, int reply_fd)
 {
 	a->n = 0;
 	a->v[a->n++] = helper;
-	a->v[a->n++] = r->create ? "create" : "open";
-	arg_fd(a, "--reply-fd", a->reply_fd, reply_fd);
+	a->v[a->n++] = r->create ? "create" : r->wrap ? "wrap" : "open";
+	arg_number(a, "--reply-fd", a->reply_fd, reply_fd);
 	if (!r->create)
-		arg_fd(a, "--container-fd", a->container_fd, r->container_fd);
+		arg_number(a, "--container-fd", a->container_fd, r->container_fd);
 	arg(a, "--container", r->container);
 	if (r->create)
 		arg(a, "--kdf", r->kdf);
+	arg_number(a, "--slots", a->slots, r->slots ? (int)r->slots : -1);
+	if (r->wrap)
+		wrap_args(a, r);
 	arg(a, "--passphrase-file", r->from.passphrase_file);
-	arg_fd(a, "--passphrase-fd", a->passphrase_fd, r->from.passphrase_fd);
+	arg_number(a, "--passphrase-fd", a->passphrase_fd, r->from.passphrase_fd);
 	arg(a, "--key-file", r->from.key_file);
 	arg(a, "--recovery-code-file", r->from.recovery_file);
 	a->v[a->n] = NULL;
@@ -102,6 +119,8 @@ static void exec_helper(const char *helper, struct arguments *a, const struct fc
 
 	keep_open(reply_fd);
 	keep_open(r->from.passphrase_fd);
+	if (r->wrap)
+		keep_open(r->fresh.passphrase_fd);
 	if (!r->create)
 		keep_open(r->container_fd);
 	sigprocmask(SIG_SETMASK, mask, NULL);

@@ -26,10 +26,19 @@ struct fc_unlock_request {
 	const char *container; /* its name, for prompts and messages */
 	int container_fd;      /* opening: readable */
 	bool create;           /* draw a master key and wrap it in new slots */
-	const char *kdf;       /* creating: a name as of --kdf */
+	const char *kdf;       /* making slots: a name as of --kdf */
 	/* Creating: recovery_file is written, not read; without passphrase and
-	 * key file, a passphrase is asked for, twice. */
+	 * key file, a passphrase is asked for, twice, and a recovery code is offered. */
 	struct fc_secret_from from;
+	uint32_t slots; /* opening: only these may open it, a bit each; 0: all */
+	/* Opening: wrap the key in one more slot too, reply->slots[0] */
+	bool wrap;
+	/* ... of the secret in `fresh` (recovery_file is written); of that kind,
+	 * asked for or drawn and shown on the terminal; or of the kind of the slot
+	 * that opened; or, with `again`, of the secret that opened it. */
+	struct fc_secret_from fresh;
+	uint32_t fresh_kind; /* FC_SLOT_KIND_*; 0: see above */
+	bool again;
 };
 
 /* *reply is in secret memory, the caller frees it (fc_secret_free); NULL on

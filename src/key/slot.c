@@ -101,27 +101,35 @@ int fc_slot_open(const struct fc_slot *slot, const void *secret, size_t n, uint8
 	return rc;
 }
 
-/* 0 when the MAC of either copy verifies under master. */
-static int verify_any(const struct fc_headers *headers, const uint8_t master[FC_KEY_BYTES])
+bool fc_slot_same(const struct fc_slot *a, const struct fc_slot *b)
+{
+	return a->used == b->used && a->kind == b->kind && a->kdf == b->kdf && a->ops == b->ops && a->mem == b->mem &&
+	       a->epoch == b->epoch && a->created == b->created && !memcmp(a->salt, b->salt, sizeof(a->salt)) &&
+	       !memcmp(a->nonce, b->nonce, sizeof(a->nonce)) && !memcmp(a->wrapped, b->wrapped, sizeof(a->wrapped)) &&
+	       !memcmp(a->commitment, b->commitment, sizeof(a->commitment));
+}
+
+/* Slot i opened as s. A slot of another header, pasted into a copy, must not
+ * count because the other copy verifies. */
+static int verify_holder(const struct fc_headers *headers, unsigned i, const struct fc_slot *s,
+			 const uint8_t master[FC_KEY_BYTES], struct fc_slot_found *found)
 {
 	struct fc_keys *keys = fc_keys_new(master);
 	int rc = FC_EFORGED;
 
 	if (!keys)
 		return FC_ENOMEM;
-	for (int i = 0; i < 2 && rc; i++)
-		if (!headers->status[i])
-			rc = fc_header_verify(headers->raw[i], keys->header);
+	*found = (struct fc_slot_found){ .slot = i, .at = s };
+	for (int c = 0; c < 2; c++) {
+		if (headers->status[c] || !fc_slot_same(&headers->copy[c].slots[i], s) ||
+		    fc_header_verify(headers->raw[c], keys->header))
+			continue;
+		rc = 0;
+		if (headers->copy[c].sequence > found->sequence)
+			found->sequence = headers->copy[c].sequence;
+	}
 	fc_keys_free(keys);
 	return rc;
-}
-
-static bool same_slot(const struct fc_slot *a, const struct fc_slot *b)
-{
-	return a->used == b->used && a->kind == b->kind && a->kdf == b->kdf && a->ops == b->ops && a->mem == b->mem &&
-	       a->epoch == b->epoch && a->created == b->created && !memcmp(a->salt, b->salt, sizeof(a->salt)) &&
-	       !memcmp(a->nonce, b->nonce, sizeof(a->nonce)) && !memcmp(a->wrapped, b->wrapped, sizeof(a->wrapped)) &&
-	       !memcmp(a->commitment, b->commitment, sizeof(a->commitment));
 }
 
 /* Of two failures, the one that tells more. */
@@ -136,8 +144,9 @@ static int worse(int a, int b)
 }
 
 int fc_slot_unlock(const struct fc_headers *headers, uint32_t kind, const void *secret, size_t n,
-		   uint8_t master[FC_KEY_BYTES], unsigned *slot)
+		   uint8_t master[FC_KEY_BYTES], struct fc_slot_found *found)
 {
+	struct fc_slot_found it;
 	int result = FC_EBADKEY;
 
 	for (int k = 0; k < 2; k++) {
@@ -151,14 +160,14 @@ int fc_slot_unlock(const struct fc_headers *headers, uint32_t kind, const void *
 
 			if (!s->used || s->kind != kind)
 				continue;
-			if (k && !headers->status[!c] && same_slot(s, &headers->copy[!c].slots[i]))
+			if (k && !headers->status[!c] && fc_slot_same(s, &headers->copy[!c].slots[i]))
 				continue;
 			rc = fc_slot_open(s, secret, n, master);
 			if (!rc)
-				rc = verify_any(headers, master);
+				rc = verify_holder(headers, i, s, master, &it);
 			if (!rc) {
-				if (slot)
-					*slot = i;
+				if (found)
+					*found = it;
 				return 0;
 			}
 			result = worse(result, rc);

@@ -32,12 +32,22 @@ int fc_slot_seal(struct fc_slot *slot, uint32_t kind, const struct fc_kdf_cost *
  * cost out of bounds; FC_ENOMEM: the cost is more than this machine has. */
 int fc_slot_open(const struct fc_slot *slot, const void *secret, size_t n, uint8_t master[FC_KEY_BYTES]);
 
+/* Do both wrap the same key by the same secret, in the same bytes? (The label may
+ * differ.) */
+bool fc_slot_same(const struct fc_slot *a, const struct fc_slot *b);
+
+struct fc_slot_found {
+	unsigned slot;            /* its number */
+	const struct fc_slot *at; /* in the headers that were passed */
+	uint64_t sequence;        /* of the newest copy of the header that holds it and verifies */
+};
+
 /* Tries the slots of that kind in both copies, newest first. A key is believed
- * when the MAC of at least one copy verifies under it. 0 and *slot (may be
- * NULL) = its number; FC_EBADKEY: none opens (or there is none of that kind);
- * FC_EFORGED: one opens, but no copy's MAC verifies; FC_ENOMEM, FC_ECORRUPT: no
- * slot opened, and such a one could not be tried. */
+ * when the MAC of a copy that holds its slot verifies under it. 0 and *found
+ * (may be NULL); FC_EBADKEY: none opens (or there is none of that kind);
+ * FC_EFORGED: one opens, but the MAC of no copy that holds it verifies;
+ * FC_ENOMEM, FC_ECORRUPT: no slot opened, and such a one could not be tried. */
 int fc_slot_unlock(const struct fc_headers *headers, uint32_t kind, const void *secret, size_t n,
-		   uint8_t master[FC_KEY_BYTES], unsigned *slot);
+		   uint8_t master[FC_KEY_BYTES], struct fc_slot_found *found);
 
 #endif

@@ -8,13 +8,16 @@
 
 #include "store/header.h"
 
-#define FC_UNLOCK_PROTOCOL 1u
+#define FC_UNLOCK_PROTOCOL 2u
 #define FC_NEW_SLOTS_MAX 3u /* passphrase, key file, recovery code */
 
 struct fc_unlock_reply {
 	uint32_t protocol, bytes; /* FC_UNLOCK_PROTOCOL, sizeof(struct fc_unlock_reply) */
 	int32_t error;            /* 0 or FC_E*: the helper has told the user why */
 	uint32_t slot_count;      /* new slots, when some were asked for */
+	uint32_t opened_slot;     /* opening: its number, */
+	uint64_t sequence;        /* of the newest copy of the header that holds it, */
+	struct fc_slot opened;    /* and what it holds */
 	uint8_t master[FC_KEY_BYTES];
 	struct fc_slot slots[FC_NEW_SLOTS_MAX];
 };

@@ -176,6 +176,7 @@ void fc_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, 
 	int error = fc_fs_setattr(session->fs, ino, &set, &attr);
 
 	(void)fi;
+	fc_attr_changed(session, ino);
 	reply_attr(req, error, &attr);
 }
 
@@ -191,18 +192,33 @@ static bool access_counts(const struct fc_attr *attr, const struct timespec *now
 	return !after_m || !after_c || now->tv_sec - a->sec >= 86400;
 }
 
+static _Atomic uint64_t *checked_slot(struct fc_session *session, uint64_t ino)
+{
+	return &session->checked[ino % FC_CHECKED_SLOTS];
+}
+
+void fc_attr_changed(struct fc_session *session, uint64_t ino)
+{
+	atomic_store_explicit(checked_slot(session, ino), 0, memory_order_relaxed);
+}
+
 void fc_attr_accessed(struct fc_session *session, uint64_t ino)
 {
 	struct fc_setattr set = { .valid = FC_SET_ATIME | FC_SET_CTIME };
 	struct fc_attr attr;
 	struct timespec now;
+	uint64_t check;
 
-	if (session->no_atime || fc_fs_getattr(session->fs, ino, &attr) != 0 ||
-	    (S_ISDIR(attr.mode) && session->no_diratime))
+	if (session->no_atime)
 		return;
 	/* The clock of the kernel's own times. */
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	if (!access_counts(&attr, &now))
+	/* A file read in many pieces is looked at once a second, or after a change. */
+	check = ino << 12 | ((uint64_t)now.tv_sec & 0xfff);
+	if (atomic_exchange_explicit(checked_slot(session, ino), check, memory_order_relaxed) == check)
+		return;
+	if (fc_fs_getattr(session->fs, ino, &attr) != 0 || (S_ISDIR(attr.mode) && session->no_diratime) ||
+	    !access_counts(&attr, &now))
 		return;
 	set.atime = (struct fc_time){ now.tv_sec, (uint32_t)now.tv_nsec };
 	set.ctime = attr.ctime;

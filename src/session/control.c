@@ -138,15 +138,24 @@ static int try_unmount(const struct fc_session *session)
 
 static void leave(struct fc_session *session, const char *why)
 {
-	int error = fc_fs_commit(session->fs);
+	int committed = fc_fs_commit(session->fs), error = try_unmount(session);
 
-	if (error && error != FC_EROFS)
-		fc_log(session, LOG_ERR, "commit on %s failed: %s", why, fc_error_text(error));
-	error = try_unmount(session);
+	if (committed && committed != FC_EROFS)
+		fc_log(session, LOG_ERR, "%s: cannot commit: %s", why, fc_error_text(committed));
 	if (error == EBUSY)
-		fc_log(session, LOG_NOTICE, "%s: everything is committed; in use, so it stays mounted", why);
+		fc_log(session, LOG_NOTICE, "%s: %sin use, so it stays mounted", why,
+		       committed ? "" : "everything is committed; ");
 	else if (error)
 		fc_log(session, LOG_ERR, "%s: cannot unmount: %s", why, strerror(error));
+}
+
+/* Being in use is no news here. */
+static void leave_idle(struct fc_session *session)
+{
+	int error = try_unmount(session);
+
+	if (error && error != EBUSY)
+		fc_log(session, LOG_ERR, "idle, but cannot unmount: %s", strerror(error));
 }
 
 /* ---- once it answers ---------------------------------------------------- */
@@ -214,7 +223,7 @@ void *fc_control_main(void *arg)
 		int wait = until_idle(session, since);
 
 		if (wait == 0) {
-			leave(session, "idle");
+			leave_idle(session);
 			since = fc_now_ns();
 			continue;
 		}

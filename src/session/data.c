@@ -33,15 +33,40 @@ void fc_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 	fc_reply_error(req, fc_fs_sync(session->fs));
 }
 
+/*
+ * With HANDLE_KILLPRIV_V2 the kernel leaves set-id bits to us, but says of WRITE
+ * and SETATTR only whether the caller may keep them; root may. (Capabilities of
+ * the file it removes itself.) Its own notion of the mode must go too, or
+ * executing the file would honour the bits.
+ */
+static void drop_set_id(fuse_req_t req, uint64_t ino)
+{
+	struct fc_session *session = fuse_req_userdata(req);
+	struct fc_setattr set = { .valid = FC_SET_MODE };
+	struct fc_attr attr;
+
+	if (!fuse_req_ctx(req)->uid || fc_fs_getattr(session->fs, ino, &attr) != 0)
+		return;
+	set.mode = attr.mode & ~(uint32_t)S_ISUID;
+	if (set.mode & S_IXGRP)
+		set.mode &= ~(uint32_t)S_ISGID;
+	if (set.mode == attr.mode || fc_fs_setattr(session->fs, ino, &set, &attr) != 0)
+		return;
+	fuse_lowlevel_notify_inval_inode(session->fuse, ino, -1, 0);
+}
+
 void fc_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t n, struct fuse_file_info *fi)
 {
 	struct fc_session *session = fuse_req_userdata(req);
 
 	(void)fi;
-	if (off < 0 || n <= 0)
+	if (off < 0 || n <= 0) {
 		fc_reply_error(req, FC_EINVAL);
-	else
-		fc_reply_error(req, fc_fs_fallocate(session->fs, ino, mode, (uint64_t)off, (uint64_t)n));
+		return;
+	}
+	drop_set_id(req, ino);
+	fc_attr_changed(session, ino);
+	fc_reply_error(req, fc_fs_fallocate(session->fs, ino, mode, (uint64_t)off, (uint64_t)n));
 }
 
 void fc_op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse_file_info *from_fi, fuse_ino_t to,
@@ -53,8 +78,11 @@ void fc_op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse_fil
 
 	(void)from_fi;
 	(void)to_fi;
-	if (from_off >= 0 && to_off >= 0 && !flags)
+	if (from_off >= 0 && to_off >= 0 && !flags) {
+		drop_set_id(req, to);
+		fc_attr_changed(session, to);
 		error = fc_fs_copy(session->fs, from, (uint64_t)from_off, to, (uint64_t)to_off, n, &done);
+	}
 	if (error)
 		fc_reply_error(req, error);
 	else

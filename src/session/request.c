@@ -155,14 +155,20 @@ bool fc_request_valid(const void *request, size_t n)
 
 /* ---- answers ------------------------------------------------------------ */
 
-/* Sends the header and n bytes, or the error alone. False if nobody takes them. */
-static bool reply(struct fc_worker *worker, uint64_t unique, int error, const void *data, size_t n)
+/* Sends the header and n bytes, or the errno alone. False if nobody takes them. */
+static bool reply_errno(struct fc_worker *worker, uint64_t unique, int err, const void *data, size_t n)
 {
-	struct fuse_out_header out = { .unique = unique, .error = error ? -fc_error_errno(error) : 0 };
-	struct iovec iov[2] = { { &out, sizeof(out) }, { (void *)(uintptr_t)data, error ? 0 : n } };
+	struct fuse_out_header out = { .unique = unique, .error = -err };
+	struct iovec iov[2] = { { &out, sizeof(out) }, { (void *)(uintptr_t)data, err ? 0 : n } };
 
 	out.len = (uint32_t)(sizeof(out) + iov[1].iov_len);
 	return writev(worker->session->fd, iov, 2) >= 0;
+}
+
+/* The same for an FC_E* or 0. */
+static bool reply(struct fc_worker *worker, uint64_t unique, int error, const void *data, size_t n)
+{
+	return reply_errno(worker, unique, error ? fc_error_errno(error) : 0, data, n);
 }
 
 static void serve_read(struct fc_worker *worker, const struct fuse_in_header *header)
@@ -206,6 +212,7 @@ static void serve_write(struct fc_worker *worker, const struct fuse_in_header *h
 		set_id = has_set_id(session, ino);
 	}
 	error = fc_fs_write(session->fs, ino, in->offset, in->size, in + 1, flags);
+	fc_attr_changed(session, ino);
 	if (!error && set_id)
 		fuse_lowlevel_notify_inval_inode(session->fuse, ino, -1, 0);
 	reply(worker, header->unique, error, &out, sizeof(out));
@@ -313,7 +320,11 @@ void fc_request_serve(struct fc_worker *worker, size_t n)
 	memset(worker->request + n, 0, 16);
 	if (!fc_request_valid(header, n)) {
 		if (n >= sizeof(*header) && !wants_no_reply(header->opcode))
-			reply(worker, header->unique, FC_EIO, NULL, 0);
+			reply_errno(worker, header->unique, EIO, NULL, 0);
+		return;
+	}
+	if (!kind_of(header)->name) {
+		reply_errno(worker, header->unique, ENOSYS, NULL, 0);
 		return;
 	}
 	switch (header->opcode) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -99,6 +100,13 @@ static int add_options(struct fc_session *session, char **all)
 			continue;
 		}
 		session->no_atime |= strcmp(word, "noatime") == 0;
+		/* libfuse keeps others out only where requests come, and few do. */
+		if (strcmp(word, "allow_root") == 0) {
+			snprintf(session->trouble, sizeof(session->trouble),
+				 "allow_root would not keep others away from what the kernel caches: use allow_other, "
+				 "and modes");
+			result = -1;
+		}
 		result |= fuse_opt_add_opt(all, word);
 	}
 	free(copy);
@@ -126,7 +134,7 @@ int fc_session_create(struct fc_session *session)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	char *options = fc_session_option_string(session);
-	int error = ENOMEM;
+	int error = session->trouble[0] ? EINVAL : ENOMEM;
 
 	if (options && fuse_opt_add_arg(&args, "fusecrypt") == 0 && fuse_opt_add_arg(&args, "-o") == 0 &&
 	    fuse_opt_add_arg(&args, options) == 0) {
@@ -204,6 +212,15 @@ static void clear_dead_mount(const struct fc_session *session)
 		umount2(session->options->mountpoint, MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
+/* The kernel shall neither slow us down for the dirty pages that wait for us, nor
+ * wait for them when it looks for memory on our behalf. Root may say so; threads
+ * started from here on inherit it. */
+static void be_io_flusher(void)
+{
+	if (prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0) < 0)
+		errno = 0;
+}
+
 /* ---- serving ------------------------------------------------------------ */
 
 static int serve(struct fc_session *session)
@@ -211,6 +228,7 @@ static int serve(struct fc_session *session)
 	pthread_t control;
 	int error;
 
+	be_io_flusher();
 	error = pthread_create(&control, NULL, fc_control_main, session);
 	if (error) {
 		tell_failure(session, error);

@@ -70,6 +70,9 @@ struct fc_fresh {
 	uint64_t ino, bytes, since_ns;
 };
 
+/* When an inode's time of access was looked at last, see fc_attr_accessed. */
+#define FC_CHECKED_SLOTS 256u
+
 struct fc_session {
 	struct fuse_session *fuse;
 	struct fc_fs *fs;
@@ -84,6 +87,7 @@ struct fc_session {
 	_Atomic uint64_t counts[FC_MAX_OPCODE + 1];
 	pthread_mutex_t fresh_lock; /* fresh */
 	struct fc_fresh fresh[FC_FRESH_SLOTS];
+	_Atomic uint64_t checked[FC_CHECKED_SLOTS];
 	int signal_read, signal_write; /* a pipe: a signal's number, or 0 to end the control thread */
 	dev_t device;                  /* st_dev of the mount; control thread only */
 	char trouble[256];             /* the last thing libfuse said while mounting */
@@ -137,6 +141,8 @@ double fc_attr_timeout(const struct fc_session *session, const struct fc_attr *a
 void fc_attr_some_blocks(struct fc_attr *attr);
 /* For who asks: blocks are right also of a file that is dirty. 0 or an FC_E*. */
 int fc_attr_get(struct fc_session *session, uint64_t ino, struct fc_attr *attr);
+/* It was changed, for the next: */
+void fc_attr_changed(struct fc_session *session, uint64_t ino);
 /* It was read: once that is answered. */
 void fc_attr_accessed(struct fc_session *session, uint64_t ino);
 void fc_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);

@@ -224,19 +224,50 @@ int fc_headers_load(struct fc_io *io, struct fc_headers *out)
 	return telling(out->status[0]) >= telling(out->status[1]) ? out->status[0] : out->status[1];
 }
 
-int fc_header_store(struct fc_io *io, const struct fc_header *h, const uint8_t mac_key[FC_KEY_BYTES])
+int fc_headers_verified(const struct fc_headers *h, const uint8_t mac_key[FC_KEY_BYTES])
 {
-	uint8_t raw[FC_HEADER_BYTES];
+	int i, best = FC_EFORGED;
+
+	for (i = 0; i < 2; i++)
+		if (!h->status[i] && !fc_header_verify(h->raw[i], mac_key) &&
+		    (best < 0 || h->copy[i].sequence > h->copy[best].sequence))
+			best = i;
+	return best;
+}
+
+uint64_t fc_headers_peek(struct fc_io *io)
+{
+	uint64_t highest = 0;
 	unsigned i;
-	int rc;
 
 	for (i = 0; i < 2; i++) {
-		fc_header_encode(h, copy_offset[i], mac_key, raw);
-		rc = fc_io_write(io, raw, sizeof(raw), copy_offset[i]);
+		uint8_t raw[8];
+
+		if (!fc_io_read(io, raw, sizeof(raw), copy_offset[i] + FC_H_SEQUENCE) && fc_get_u64(raw) > highest)
+			highest = fc_get_u64(raw);
+	}
+	return highest;
+}
+
+int fc_header_replace(struct fc_io *io, const struct fc_header *h, const uint8_t mac_key[FC_KEY_BYTES], int last)
+{
+	uint8_t raw[FC_HEADER_BYTES];
+	int i, rc;
+
+	for (i = 0; i < 2; i++) {
+		uint64_t at = copy_offset[i ? last : !last];
+
+		fc_header_encode(h, at, mac_key, raw);
+		rc = fc_io_write(io, raw, sizeof(raw), at);
 		if (!rc)
 			rc = fc_io_sync(io);
 		if (rc)
 			return rc;
 	}
 	return 0;
+}
+
+int fc_header_store(struct fc_io *io, const struct fc_header *h, const uint8_t mac_key[FC_KEY_BYTES])
+{
+	return fc_header_replace(io, h, mac_key, 1);
 }

@@ -64,7 +64,17 @@ struct fc_headers {
  * both errors: NEWER before CORRUPT before EIO before NOTCONTAINER. */
 int fc_headers_load(struct fc_io *io, struct fc_headers *out);
 
+/* The newest copy that decodes and verifies: its index; FC_EFORGED: none does. */
+int fc_headers_verified(const struct fc_headers *h, const uint8_t mac_key[FC_KEY_BYTES]);
+
+/* The highest sequence that a copy claims to have: a hint, nothing of it is
+ * checked. 0 where neither can be read. Cheap. */
+uint64_t fc_headers_peek(struct fc_io *io);
+
 /* Writes copy A, syncs, writes copy B, syncs. h->sequence is written as it is. */
 int fc_header_store(struct fc_io *io, const struct fc_header *h, const uint8_t mac_key[FC_KEY_BYTES]);
+/* The same, copy `last` (0 or 1) after the other one: to be the only good copy, so
+ * that a torn write leaves one. */
+int fc_header_replace(struct fc_io *io, const struct fc_header *h, const uint8_t mac_key[FC_KEY_BYTES], int last);
 
 #endif

@@ -8,6 +8,9 @@
 #include "tree/node.h"
 #include "util/le.h"
 
+#define AHEAD_BLOCKS 256u /* asked for at a time: 1 MiB */
+#define AHEAD_GAP 32u     /* blocks skipped that still count as going on */
+
 /* The way from the root to a leaf. step[0] is the root. */
 struct path {
 	struct {
@@ -17,30 +20,59 @@ struct path {
 	int depth; /* steps */
 };
 
+int fc_tree_read(const struct fc_tree *tree, const struct fc_ptr *ptr, uint8_t *raw)
+{
+	struct fc_forest *f = tree->forest;
+	struct fc_aead *aead;
+	int r;
+
+	if (ptr->block & FC_NODE_VIRTUAL)
+		return FC_ECORRUPT;
+	r = fc_sessions_aead(f->sessions, ptr->session, FC_PURPOSE_NODE, &aead);
+	if (!r)
+		r = fc_io_read(f->io, raw, FC_NODE_BYTES, ptr->block * FC_BLOCK);
+	if (!r)
+		r = fc_aead_open(aead, ptr->nonce, NULL, 0, raw, FC_NODE_BYTES, raw, ptr->tag);
+	if (!r)
+		r = fc_node_check(raw, tree->kind, ptr->level);
+	/* only a tree without items has an empty node: a search need not step over any */
+	if (!r && !fc_node_count(raw) && ptr->block != tree->root.block)
+		r = FC_ECORRUPT;
+	return r;
+}
+
+/* A scan in key order meets nodes in the order in which commits placed them: when
+ * the last read was just before this one, the host may fetch what follows. Two
+ * threads may lose each other's hints, no more. */
+static void read_ahead(struct fc_forest *f, uint64_t block)
+{
+	uint64_t last = atomic_exchange_explicit(&f->read_end, block + FC_NODE_BLOCKS, memory_order_relaxed);
+	uint64_t end = atomic_load_explicit(&f->ahead_end, memory_order_relaxed);
+
+	if (block < last || block > last + AHEAD_GAP)
+		return;
+	if (block + AHEAD_BLOCKS / 2 < end && block + 2 * AHEAD_BLOCKS > end)
+		return;
+	fc_io_ahead(f->io, block * FC_BLOCK, AHEAD_BLOCKS * FC_BLOCK);
+	atomic_store_explicit(&f->ahead_end, block + AHEAD_BLOCKS, memory_order_relaxed);
+}
+
 int fc_tree_node(struct fc_tree *tree, const struct fc_ptr *ptr, struct fc_node **out)
 {
 	struct fc_forest *f = tree->forest;
 	struct fc_node *node = fc_node_cache_get(&f->cache, ptr->block);
-	struct fc_aead *aead;
 	int r;
 
 	if (node) {
 		*out = node;
-		return 0;
+		/* two pointers to one block are a forger's: it need not be what this one asks for */
+		return fc_node_level(node->data) == ptr->level && node->data[FC_N_TREE] == tree->kind ? 0 : FC_ECORRUPT;
 	}
-	if (ptr->block & FC_NODE_VIRTUAL)
-		return FC_ECORRUPT;
-	r = fc_sessions_aead(f->sessions, ptr->session, FC_PURPOSE_NODE, &aead);
-	if (r)
-		return r;
 	node = fc_node_cache_alloc(&f->cache);
 	if (!node)
 		return FC_ENOMEM;
-	r = fc_io_read(f->io, node->data, FC_NODE_BYTES, ptr->block * FC_BLOCK);
-	if (!r)
-		r = fc_aead_open(aead, ptr->nonce, NULL, 0, node->data, FC_NODE_BYTES, node->data, ptr->tag);
-	if (!r)
-		r = fc_node_check(node->data, tree->kind, ptr->level);
+	read_ahead(f, ptr->block);
+	r = fc_tree_read(tree, ptr, node->data);
 	if (r) {
 		free(node->data);
 		free(node);

@@ -18,7 +18,7 @@
 
 struct fc_tree {
 	struct fc_forest *forest;
-	uint8_t kind;	    /* FC_TREE_FILE, FC_TREE_SPACE */
+	uint8_t kind;       /* FC_TREE_FILE, FC_TREE_SPACE */
 	struct fc_ptr root; /* block may be virtual */
 };
 
@@ -38,7 +38,7 @@ struct fc_pending {
 enum { FC_CHUNK_F_DIRTY = 1, FC_CHUNK_F_SOLID = 2, FC_CHUNK_F_FREED = 4, FC_CHUNK_F_PUNCHING = 8 };
 
 struct fc_chunk {
-	uint64_t *map;	/* set: in use (or pending); NULL when used is 0 or all */
+	uint64_t *map; /* set: in use (or pending); NULL when used is 0 or all */
 	uint16_t used;
 	uint8_t kind;
 	uint8_t flags; /* DIRTY: the item is out of date; SOLID: the host has allocated all of it;
@@ -53,33 +53,35 @@ struct fc_space {
 	size_t chunks, room;
 	uint64_t first_chunk;
 	struct fc_pending pending[FC_PENDINGS]; /* by txg % FC_PENDINGS */
-	struct fc_range *inflight;	   /* allocated, and no item refers to them yet */
+	struct fc_range *inflight;              /* allocated, and no item refers to them yet */
 	size_t inflights, inflight_room;
 	struct fc_range gone[FC_PENDINGS]; /* PENDING items to delete: start = txg, count = items */
 	size_t gones;
-	size_t data_at, node_at;   /* where the next search starts */
+	size_t data_at, node_at;       /* where the next search starts */
 	uint64_t data_used, node_used; /* blocks, pending not counted */
-	uint64_t node_free;	   /* blocks free in node chunks */
-	uint64_t solid_free;	   /* blocks free in solid data chunks */
-	uint64_t reserved;	   /* of these, promised to dirty pages */
-	uint64_t cap;		   /* bytes, 0 none */
-	uint64_t shared;	   /* REF items */
+	uint64_t node_free;            /* blocks free in node chunks */
+	uint64_t solid_free;           /* blocks free in solid data chunks */
+	uint64_t reserved;             /* of these, promised to dirty pages */
+	uint64_t cap;                  /* bytes, 0 none */
+	uint64_t shared;               /* REF items */
 	size_t dirty_chunks;
-	bool no_allocate;	   /* the host cannot preallocate */
-	unsigned ahead;		   /* chunks to preallocate at a time */
+	bool no_allocate; /* the host cannot preallocate */
+	unsigned ahead;   /* chunks to preallocate at a time */
 };
 
 struct fc_forest {
 	struct fc_io *io;
 	struct fc_sessions *sessions;
-	uint32_t session;	  /* that seals now; 0 none yet */
+	_Atomic uint32_t session;                /* that seals now; 0 none yet */
 	_Atomic uint64_t node_nonce, data_nonce; /* next to use */
+	_Atomic uint64_t read_end;               /* block after the node that was read last */
+	_Atomic uint64_t ahead_end;              /* block up to which nodes were asked for ahead */
 	struct fc_node_cache cache;
 	struct fc_tree files, spaces;
 	struct fc_space space;
-	uint64_t txg;		  /* running */
-	size_t dirty;		  /* dirty nodes of the running transaction */
-	struct fc_node **frozen;  /* being committed, children before parents */
+	uint64_t txg;            /* running */
+	size_t dirty;            /* dirty nodes of the running transaction */
+	struct fc_node **frozen; /* being committed, children before parents */
 	size_t frozens, frozen_room;
 	struct fc_ptr frozen_files, frozen_spaces; /* the roots that are committed */
 };
@@ -93,6 +95,8 @@ void fc_forest_fini(struct fc_forest *f);
 void fc_tree_make(struct fc_tree *tree);
 /* Reads the node at ptr into the cache, or finds it there. */
 int fc_tree_node(struct fc_tree *tree, const struct fc_ptr *ptr, struct fc_node **out);
+/* Reads and verifies the node that is on the disk at ptr into raw (FC_NODE_BYTES), past the cache. */
+int fc_tree_read(const struct fc_tree *tree, const struct fc_ptr *ptr, uint8_t *raw);
 /* Spare nodes that make any single operation's changes safe. */
 #define FC_TREE_SPARES 192u
 
@@ -111,7 +115,8 @@ void fc_forest_finish(struct fc_forest *f);
 
 /* ---- space.c -------------------------------------------------------------- */
 
-int fc_space_load(struct fc_forest *f, uint64_t first_chunk, uint64_t end_chunk, uint64_t node_blocks, uint64_t data_blocks);
+int fc_space_load(struct fc_forest *f, uint64_t first_chunk, uint64_t end_chunk, uint64_t node_blocks,
+		  uint64_t data_blocks);
 void fc_space_fini(struct fc_space *s);
 /* Chunks from the first to the end of those ever used. */
 uint64_t fc_space_end(const struct fc_space *s);
@@ -160,5 +165,30 @@ bool fc_space_waiting(const struct fc_forest *f);
  * of the free space, to be punched and then returned by fc_space_punched. */
 size_t fc_space_punchable(struct fc_forest *f, struct fc_range *out, size_t max);
 void fc_space_punched(struct fc_forest *f, const struct fc_range *range, size_t n);
+
+/* ---- mend.c: for check/; nothing is being committed --------------------------- */
+
+/* Forgets all nodes of the tree that are in memory; then it is empty, with one
+ * dirty leaf (reserved before). What its nodes on the disk occupy is not freed. */
+void fc_tree_reset(struct fc_tree *tree);
+/* Takes the pointer to the node of that level on the way to key out of its
+ * parent: all below is gone. The node itself need not be readable; what it and
+ * those below it occupy is not freed. 0, reading errors, FC_EINVAL: that would be
+ * the root. Spares reserved before. */
+int fc_tree_cut(struct fc_tree *tree, struct fc_key key, uint8_t level);
+
+/* What is known of a chunk without a space tree. Bits as in struct fc_chunk. */
+struct fc_chunk_truth {
+	uint8_t kind;                /* FC_CHUNK_* */
+	const uint64_t *used, *kept; /* referred to; not referred to, but by an older root. NULL: none */
+};
+/* Starts a new space map of the chunks first_chunk.. and a new, empty space
+ * tree. What is kept counts as freed by the running transaction. data_blocks:
+ * of all owners' blocks, those that hold data; node_blocks: likewise nodes on
+ * the disk, of the file tree. FC_ENOMEM: the map is unusable then. */
+int fc_space_rebuild(struct fc_forest *f, uint64_t first_chunk, const struct fc_chunk_truth *chunk, size_t chunks,
+		     uint64_t data_blocks, uint64_t node_blocks);
+/* Then: the range has several owners; ranges ascend. */
+int fc_space_rebuild_ref(struct fc_forest *f, uint64_t start, uint32_t count, uint32_t owners);
 
 #endif

@@ -33,7 +33,9 @@ struct fc_key fc_node_key(const uint8_t *raw, unsigned at)
 {
 	const uint8_t *s = slot(raw, at);
 
-	return (struct fc_key){ .ino = fc_get_u64(s + FC_NS_INO), .off = fc_get_u64(s + FC_NS_OFF), .type = s[FC_NS_TYPE] };
+	return (struct fc_key){ .ino = fc_get_u64(s + FC_NS_INO),
+				.off = fc_get_u64(s + FC_NS_OFF),
+				.type = s[FC_NS_TYPE] };
 }
 
 void fc_node_set_key(uint8_t *raw, unsigned at, struct fc_key key)

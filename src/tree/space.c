@@ -14,7 +14,7 @@
 #include "util/le.h"
 
 #define GOOD_CHUNK 256u /* free blocks that make a chunk worth filling again */
-#define KEPT_BACK 64u	/* blocks for truncation when all else is used */
+#define KEPT_BACK 64u   /* blocks for truncation when all else is used */
 
 struct fc_chunk *fc_space_chunk(struct fc_space *s, uint64_t block)
 {
@@ -269,8 +269,8 @@ static int solidify_more(struct fc_forest *f)
 			struct fc_chunk *c = &s->chunk[i];
 			unsigned nfree = FC_CHUNK_BLOCKS - c->used;
 
-			if (c->kind != FC_CHUNK_DATA || (c->flags & (FC_CHUNK_F_SOLID | FC_CHUNK_F_PUNCHING)) || !c->used ||
-			    nfree < (pass ? 1 : GOOD_CHUNK))
+			if (c->kind != FC_CHUNK_DATA || (c->flags & (FC_CHUNK_F_SOLID | FC_CHUNK_F_PUNCHING)) ||
+			    !c->used || nfree < (pass ? 1 : GOOD_CHUNK))
 				continue;
 			r = solidify(f, i, 1);
 			if (r != FC_ENOSPC)
@@ -420,7 +420,8 @@ int fc_space_claim(struct fc_forest *f, uint64_t start, uint32_t count)
 	uint64_t bytes;
 	int r;
 
-	if (!count || count > FC_CHUNK_BLOCKS || chunk < s->first_chunk || (start + count - 1) / FC_CHUNK_BLOCKS != chunk)
+	if (!count || count > FC_CHUNK_BLOCKS || chunk < s->first_chunk ||
+	    (start + count - 1) / FC_CHUNK_BLOCKS != chunk)
 		return FC_ECORRUPT;
 	r = fc_io_size(f->io, &bytes);
 	if (r)
@@ -431,6 +432,10 @@ int fc_space_claim(struct fc_forest *f, uint64_t start, uint32_t count)
 	if (r)
 		return r;
 	c = fc_space_chunk(s, start);
+	if (c->kind == FC_CHUNK_NODES && !c->used) { /* became one for data after the newest root */
+		s->node_free -= FC_CHUNK_BLOCKS;
+		c->kind = FC_CHUNK_DATA;
+	}
 	if (c->kind != FC_CHUNK_DATA || (c->map && fc_map_weight(c->map, (unsigned)(start % FC_CHUNK_BLOCKS), count)))
 		return FC_ECORRUPT;
 	r = fc_space_fly(s, range);

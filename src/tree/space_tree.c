@@ -52,9 +52,8 @@ static int add_range(struct fc_pending *p, uint64_t start, uint32_t count)
 {
 	struct fc_range *last = p->count ? &p->range[p->count - 1] : NULL;
 
-	/* the last one may be stored already, but its item is not full then */
-	if (last && last->start + last->count == start && last->count + count <= FC_CHUNK_BLOCKS &&
-	    p->count > p->stored) {
+	/* within a chunk; what is stored already stays as it is */
+	if (last && last->start + last->count == start && start % FC_CHUNK_BLOCKS && p->count > p->stored) {
 		last->count += count;
 		return 0;
 	}
@@ -115,9 +114,11 @@ static void count_loaded(struct fc_space *s)
 	}
 }
 
-int fc_space_load(struct fc_forest *f, uint64_t first_chunk, uint64_t end_chunk, uint64_t node_blocks, uint64_t data_blocks)
+int fc_space_load(struct fc_forest *f, uint64_t first_chunk, uint64_t end_chunk, uint64_t node_blocks,
+		  uint64_t data_blocks)
 {
 	struct fc_space *s = &f->space;
+	struct fc_key last = { 0 };
 	struct fc_cursor cursor;
 	struct fc_item item;
 	uint64_t bytes;
@@ -138,7 +139,9 @@ int fc_space_load(struct fc_forest *f, uint64_t first_chunk, uint64_t end_chunk,
 		return r;
 	for (r = fc_cursor_seek(&cursor, &f->spaces, fc_key(0, FC_KEY_CHUNK, 0), &item); !r;
 	     r = fc_cursor_next(&cursor, &item)) {
-		if (item.key.type == FC_KEY_CHUNK)
+		if (last.type && fc_key_cmp(&last, &item.key) >= 0)
+			r = FC_ECORRUPT; /* nodes in the wrong order, or twice: this ends */
+		else if (item.key.type == FC_KEY_CHUNK)
 			r = load_chunk(f, &item, end_chunk);
 		else if (item.key.type == FC_KEY_PENDING)
 			r = load_pending(f, &item);
@@ -146,6 +149,7 @@ int fc_space_load(struct fc_forest *f, uint64_t first_chunk, uint64_t end_chunk,
 			r = FC_ECORRUPT;
 		if (r)
 			return r;
+		last = item.key;
 	}
 	count_loaded(s);
 	return r == FC_ENOENT ? 0 : r;

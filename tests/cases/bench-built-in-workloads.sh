@@ -47,7 +47,7 @@ published=$(json '{x["workload"]: x["published"]["ratio"] for x in r["results"] 
 equal "$published" "{'extract': 1.039, 'copy': 4.4}" "published ratios"
 
 grep -q '^workload  *plain  *inside  *ratio  *spread  *published' out || fail "no table: $(cat out)"
-grep -q 'extract an archive .*×1.039 FileVault' out || fail "no FileVault beside extract: $(cat out)"
+grep -q 'unpack an archive .*×1.039 FileVault' out || fail "no FileVault beside extract: $(cat out)"
 grep -q 'generated files.*source text.*small configuration' out || fail "the mix is not printed: $(cat out)"
 # A line of CSV for each run and part, and the header.
 equal "$(wc -l <r.csv)" $((1 + $(json 'len(r["runs"])' r.json))) "lines of CSV"

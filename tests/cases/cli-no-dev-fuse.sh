@@ -9,5 +9,5 @@ need unshare
 echo words >pass
 mkdir mnt
 fc init box --kdf interactive --passphrase-file pass
-status 8 unshare -m sh -c 'mount -t tmpfs none /dev && : >/dev/null && exec "$0" mount box mnt --passphrase-file absent' "$FUSECRYPT"
+status 8 unshare -m sh -c 'umount -a -l -t fuse.fusecrypt; mount -t tmpfs none /dev && : >/dev/null && exec "$0" mount box mnt --passphrase-file absent' "$FUSECRYPT"
 said '/dev/fuse'

@@ -55,10 +55,19 @@ if [ "$(id -u)" -eq 0 ]; then
 	FC_STACK+=("host $M/inside")
 	busy "$M/inside is mounted inside it"
 	host_umount "$M/inside"
-	# and so would a mount namespace
-	unshare -m --propagation private sleep 60 &
+	# and so would a mount namespace (what other cases have mounted must not stay open there)
+	# shellcheck disable=SC2016 # for the shell inside
+	unshare -m --propagation private bash -c '
+		cut -d " " -f 5 /proc/self/mountinfo | tac | while IFS= read -r mount; do
+			case $mount in
+			"$0" | *"\\"*) ;;
+			"${CASE_TMP%/*}"/*) umount -l "$mount" ;;
+			esac
+		done
+		: >there
+		exec sleep 60' "$M" &
 	pid=$!
-	sleep 0.5
+	while [ ! -e there ]; do sleep 0.1; done
 	busy "mount namespace of pid $pid"
 	kill $pid
 	wait $pid || true

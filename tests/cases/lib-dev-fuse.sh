@@ -11,6 +11,14 @@ if [ -z "${FC_OWN_DEV:-}" ] && ! as_user sh -c ': <>/dev/fuse' 2>/dev/null; then
 	trap - EXIT
 	# shellcheck disable=SC2016 # for the shell inside
 	FC_OWN_DEV=1 exec unshare -m --propagation private bash -c '
+		# what other cases have mounted must not stay open here
+		umount -a -l -t fuse.fusecrypt
+		cut -d " " -f 5 /proc/self/mountinfo | tac | while IFS= read -r mount; do
+			mount=$(printf "%b" "${mount//\\/\\0}")
+			case $mount in
+			"${CASE_TMP%/*}"/*) umount -l "$mount" ;;
+			esac
+		done
 		mkdir "$CASE_TMP/dev" && mount -t tmpfs none "$CASE_TMP/dev" && mknod -m 666 "$CASE_TMP/dev/fuse" c 10 229 &&
 			chmod 666 "$CASE_TMP/dev/fuse" && mount --bind "$CASE_TMP/dev/fuse" /dev/fuse || {
 			echo "no /dev/fuse for ordinary users"

@@ -124,6 +124,12 @@ fc_field() {
 	fc status "$1/mnt" --json | py -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"
 }
 
+# ended PID: it is gone, or waits for its parent with no thread left.
+ended() {
+	[ -d "/proc/$1" ] || return 0
+	[ "$(ls "/proc/$1/task" 2>/dev/null | wc -l)" -le 1 ] && grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null
+}
+
 # fc_kill DIR: as a crash of the daemon; the dead mount point stays. (A plain directory is unmounted.)
 fc_kill() {
 	local pid
@@ -134,9 +140,8 @@ fc_kill() {
 	fi
 	pid=$(fc_field "$1" pid)
 	kill -9 "$pid"
-	for _ in $(seq 200); do # gone, or waiting for its parent with no thread left
-		[ -d "/proc/$pid" ] || return 0
-		[ "$(ls "/proc/$pid/task" 2>/dev/null | wc -l)" -gt 1 ] || ! grep -q '^State:.*Z' "/proc/$pid/status" || return 0
+	for _ in $(seq 200); do
+		! ended "$pid" || return 0
 		sleep 0.05
 	done
 	fail "process $pid does not die"

@@ -76,7 +76,7 @@ def forms(marker):
             yield code[start:end].translate(bytes.maketrans(b"+/", b"-_"))
     yield marker.decode().encode("utf-16-le")
 def search(data):
-    return [m for m in markers for form in forms(m) if form in data]
+    return [m for m in markers if any(form in data for form in forms(m))]
 # the search finds what is there
 for m in markers:
     for text in m, m.hex().upper().encode(), base64.b64encode(b"x" + m), base64.b64encode(b"xyz" + m), m.decode().encode("utf-16-le"):

@@ -28,11 +28,11 @@ for file in f small; do
 done
 
 # read since it changed, less than a day ago: stays
-touch -a -d "@$((old + 100))" "$M/f" "$M/small"
-fc_remount "$D"
+before="$(stat -c %x "$M/f") $(stat -c %x "$M/small")"
+sleep 0.1
 read_all
 fc_remount "$D"
-equal "$(atime f) $(atime small)" "$((old + 100)) $((old + 100))" "access times of files read since they changed"
+equal "$(stat -c %x "$M/f") $(stat -c %x "$M/small")" "$before" "access times of files read since they changed"
 
 # read more than a day ago: moves
 touch -d "@$((old - 200000))" "$M/f" "$M/small"

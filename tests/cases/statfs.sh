@@ -50,7 +50,7 @@ size=$(df_field size "$E/mnt")
 free=$(df_field avail "$E/mnt")
 head -c 268435456 /dev/zero >"$E/mnt/zeros" 2>"$CASE_TMP/said" && fail "256 MiB fit into 128"
 said "no space"
-[ "$(stat -c %b "$E/mnt/zeros")" -le 262144 ] || fail "more blocks than the limit allows"
+[ "$(stat -c %b "$E/mnt/zeros")" -le 262144 ] || fail "more blocks than the limit allows: $(stat -c "%b %s" "$E/mnt/zeros")"
 [ "$(stat -c %s "$CASE_TMP/limited/box")" -le 138412032 ] || fail "the container is larger than its limit"
 [ "$(df_field avail "$E/mnt")" -le 8388608 ] || fail "free space at the limit"
 rm "$E/mnt/zeros"

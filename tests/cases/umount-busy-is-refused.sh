@@ -56,7 +56,7 @@ refused $holder
 kill $holder
 wait $holder || true
 fc_umount "$D"
-[ ! -d "/proc/$daemon" ] || fail "the daemon is still there after umount returned"
+ended "$daemon" || fail "the daemon is still there after umount returned"
 equal "$(ls -A "$M")" "" "names after umount"
 ! grep -rq secret "$M" || fail "content after umount"
 flock -n "$D/box" true || fail "the container is still locked"

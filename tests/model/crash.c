@@ -13,12 +13,15 @@
 #include <getopt.h>
 #include <stdlib.h>
 
+#include "blame.h"
 #include "explore.h"
 #include "parallel.h"
 #include "sequence.h"
 
 #define STEPS 60u
 #define COMMIT_EVERY 10u
+#define BUSY_EVERY 8u /* one run in so many has a thread that commits beside it */
+#define BULK_EVERY 6u /* one in so many writes more */
 
 struct settings {
 	uint64_t states, runs, seed, only;
@@ -27,9 +30,12 @@ struct settings {
 };
 
 static const struct option options[] = {
-	{ "states", required_argument, NULL, 'n' }, { "runs", required_argument, NULL, 'r' },
-	{ "seed", required_argument, NULL, 's' },   { "sequences", required_argument, NULL, 'l' },
-	{ "jobs", required_argument, NULL, 'j' },   { "only", required_argument, NULL, 'o' },
+	{ "states", required_argument, NULL, 'n' },
+	{ "runs", required_argument, NULL, 'r' },
+	{ "seed", required_argument, NULL, 's' },
+	{ "sequences", required_argument, NULL, 'l' },
+	{ "jobs", required_argument, NULL, 'j' },
+	{ "only", required_argument, NULL, 'o' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -102,9 +108,13 @@ static void random_run(const struct fc_disk *base, uint64_t seed, struct fc_expl
 	enum fc_drive_end end;
 	bool bad;
 
-	x->random = (struct fc_script){ .profile = &fc_profile_small, .state = seed };
+	fc_blame("crash --sequences 0 --runs 1 --states 1 --jobs 1 --seed %llu", (unsigned long long)seed);
+	x->random = (struct fc_script){ .profile = seed % BULK_EVERY ? &fc_profile_small : &fc_profile_bulk,
+					.state = seed };
 	fc_record_init(&r, base, model, 0, NULL);
 	end = fc_record_open(&r);
+	if (seed % BUSY_EVERY == 0)
+		fc_record_busy(&r);
 	if (end == FC_DRIVE_SAME)
 		end = random_steps(&r, &x->random);
 	fc_record_end(&r);
@@ -117,8 +127,7 @@ static void random_run(const struct fc_disk *base, uint64_t seed, struct fc_expl
 		bad = fc_explore(x, &r) != 0;
 	}
 	if (bad)
-		fprintf(stderr, "again: crash --sequences 0 --runs 1 --states 1 --jobs 1 --seed %llu\n",
-			(unsigned long long)seed);
+		fprintf(stderr, "again: %s\n", fc_blame_text());
 	add(tally, &r, x, bad);
 	fc_record_free(&r);
 	fc_model_free(model);
@@ -183,6 +192,7 @@ static void sequence_run(const struct fc_disk *base, const struct fc_model *mode
 	enum fc_drive_end end;
 	bool bad;
 
+	fc_blame("crash --sequences %u --only %llu", length, (unsigned long long)index);
 	x->random = (struct fc_script){ .profile = &fc_profile_small, .state = index };
 	fc_record_init(&r, base, model, 0, NULL);
 	end = fc_record_open(&r);
@@ -198,7 +208,7 @@ static void sequence_run(const struct fc_disk *base, const struct fc_model *mode
 		bad = fc_explore(x, &r) != 0;
 	}
 	if (bad)
-		fprintf(stderr, "again: crash --sequences %u --only %llu\n", length, (unsigned long long)index);
+		fprintf(stderr, "again: %s\n", fc_blame_text());
 	add(tally, &r, x, bad);
 	fc_record_free(&r);
 }
@@ -224,7 +234,8 @@ static void sequences(void *arg, unsigned job, unsigned jobs, struct fc_tally *t
 
 static void print(const char *what, const struct fc_tally *t)
 {
-	printf("%s: %llu runs, %llu steps, %llu commits; %llu states tried, %llu distinct, %llu recoveries cut again: %s\n",
+	printf("%s: %llu runs, %llu steps, %llu commits; %llu states tried, %llu distinct, %llu recoveries cut again: "
+	       "%s\n",
 	       what, (unsigned long long)t->runs, (unsigned long long)t->steps, (unsigned long long)t->commits,
 	       (unsigned long long)t->tried, (unsigned long long)t->distinct, (unsigned long long)t->recoveries,
 	       t->bad ? "WRONG" : "all right");
@@ -236,7 +247,8 @@ int main(int argc, char **argv)
 	struct fc_tally first = { 0 }, second = { 0 };
 
 	if (parse(argc, argv, &set)) {
-		fprintf(stderr, "usage: crash [--states N] [--runs N] [--sequences 0..3 [--only I]] [--seed S] [--jobs J]\n");
+		fprintf(stderr,
+			"usage: crash [--states N] [--runs N] [--sequences 0..3 [--only I]] [--seed S] [--jobs J]\n");
 		return 2;
 	}
 	if (set.sequences) {
@@ -248,6 +260,7 @@ int main(int argc, char **argv)
 		print("random", &second);
 	}
 	printf("crash: seed %llu, %llu states tried, %llu distinct\n", (unsigned long long)set.seed,
-	       (unsigned long long)(first.tried + second.tried), (unsigned long long)(first.distinct + second.distinct));
+	       (unsigned long long)(first.tried + second.tried),
+	       (unsigned long long)(first.distinct + second.distinct));
 	return first.bad || second.bad;
 }

@@ -123,13 +123,17 @@ struct fc_io *fc_disk_io(struct fc_disk *disk, bool read_only)
 
 void fc_disk_format(struct fc_disk *disk, uint32_t cipher, struct fc_time now)
 {
-	struct fc_header header = { .version = FC_FORMAT_VERSION, .cipher = cipher, .key_epoch = 1,
-				    .log_bytes = FC_LOG_MIN, .created = 1700000000 };
+	struct fc_header header = { .version = FC_FORMAT_VERSION,
+				    .cipher = cipher,
+				    .key_epoch = 1,
+				    .log_bytes = FC_LOG_MIN,
+				    .created = 1700000000 };
 	struct fc_io *io;
 	int error;
 
 	memset(header.uuid, 0x42, sizeof(header.uuid));
-	*disk = (struct fc_disk){ .sim = must(fc_io_sim(), "disk") };
+	memset(disk, 0, sizeof(*disk));
+	disk->sim = must(fc_io_sim(), "disk");
 	io = fc_disk_io(disk, false);
 	error = fc_secret_init();
 	if (!error)
@@ -143,7 +147,8 @@ void fc_disk_format(struct fc_disk *disk, uint32_t cipher, struct fc_time now)
 
 void fc_disk_clone(struct fc_disk *disk, const struct fc_disk *from)
 {
-	*disk = (struct fc_disk){ .sim = must(fc_io_sim_clone(from->sim), "disk") };
+	memset(disk, 0, sizeof(*disk));
+	disk->sim = must(fc_io_sim_clone(from->sim), "disk");
 }
 
 void fc_disk_free(struct fc_disk *disk)

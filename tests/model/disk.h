@@ -6,13 +6,15 @@
 #ifndef FC_TESTS_DISK_H
 #define FC_TESTS_DISK_H
 
+#include <stdatomic.h>
+
 #include "fusecrypt/container.h"
 #include "store/io.h"
 
 struct fc_disk {
 	struct fc_io *sim;
-	uint64_t calls[FC_SIM_KINDS];	/* so far */
-	uint64_t failed[FC_SIM_KINDS];	/* of these, failed */
+	_Atomic uint64_t calls[FC_SIM_KINDS];  /* so far */
+	_Atomic uint64_t failed[FC_SIM_KINDS]; /* of these, failed */
 };
 
 extern const uint8_t fc_disk_master[FC_KEY_BYTES];

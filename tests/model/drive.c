@@ -22,8 +22,8 @@ bool fc_drive_faulted(struct fc_drive *d, int error)
 static const char *error_name(int error)
 {
 	switch (error) {
-#define FC_ERROR_NAME(name, value, err, text)                                                                          \
-	case value:                                                                                                    \
+#define FC_ERROR_NAME(name, value, err, text) \
+	case value: \
 		return #name;
 		FC_ERRORS(FC_ERROR_NAME)
 #undef FC_ERROR_NAME
@@ -130,6 +130,7 @@ void fc_drive_init(struct fc_drive *d, struct fc_disk *disk, struct fc_model *mo
 	d->disk = disk;
 	d->model = model;
 	d->now = fc_script_time(0);
+	pthread_mutex_init(&d->lock, NULL);
 	for (int i = 0; i < 2; i++) {
 		d->buf[i] = malloc(FC_SCRIPT_WRITE_MAX + 1);
 		if (!d->buf[i])
@@ -149,19 +150,46 @@ void fc_drive_free(struct fc_drive *d)
 	free(d->buf[1]);
 	fc_text_free(&d->want);
 	fc_text_free(&d->got);
+	pthread_mutex_destroy(&d->lock);
 }
 
 static struct fc_time clock_now(void *arg)
 {
-	return ((struct fc_drive *)arg)->now;
+	struct fc_drive *d = arg;
+	struct fc_time now;
+
+	pthread_mutex_lock(&d->lock);
+	now = d->now;
+	pthread_mutex_unlock(&d->lock);
+	return now;
+}
+
+static void set_clock(struct fc_drive *d, struct fc_time now)
+{
+	pthread_mutex_lock(&d->lock);
+	d->now = now;
+	pthread_mutex_unlock(&d->lock);
 }
 
 static void committed(void *arg, uint64_t generation, const uint8_t tag[FC_TAG_BYTES])
 {
 	struct fc_drive *d = arg;
 
+	pthread_mutex_lock(&d->lock);
 	d->generation = generation;
 	memcpy(d->tag, tag, FC_TAG_BYTES);
+	pthread_mutex_unlock(&d->lock);
+}
+
+uint64_t fc_drive_root(struct fc_drive *d, uint8_t tag[FC_TAG_BYTES])
+{
+	uint64_t generation;
+
+	pthread_mutex_lock(&d->lock);
+	generation = d->generation;
+	memcpy(tag, d->tag, FC_TAG_BYTES);
+	pthread_mutex_unlock(&d->lock);
+	return generation;
 }
 
 static void keep_line(void *arg, int priority, const char *text)
@@ -201,14 +229,13 @@ enum fc_drive_end fc_drive_open(struct fc_drive *d, bool read_only)
 {
 	struct fc_fs_options options = { .read_only = read_only,
 					 .no_threads = true,
-					 .seen_generation = d->generation,
 					 .now = clock_now,
 					 .committed = committed,
 					 .log = keep_line,
 					 .arg = d };
 	int error;
 
-	memcpy(options.seen_tag, d->tag, FC_TAG_BYTES);
+	options.seen_generation = fc_drive_root(d, options.seen_tag);
 	error = fc_fs_open(fc_disk_io(d->disk, read_only), fc_disk_master, &options, &d->fs);
 	if (error)
 		d->fs = NULL;
@@ -250,8 +277,8 @@ enum fc_drive_end fc_drive_compare(struct fc_drive *d, unsigned how, bool counts
 	if (error)
 		return fc_drive_differs(d, "statfs: %s", error_name(error));
 	if (counts && st.inodes != inodes)
-		return fc_drive_differs(d, "statfs counts %llu inodes, the tree has %llu", (unsigned long long)st.inodes,
-					(unsigned long long)inodes);
+		return fc_drive_differs(d, "statfs counts %llu inodes, the tree has %llu",
+					(unsigned long long)st.inodes, (unsigned long long)inodes);
 	return FC_DRIVE_SAME;
 }
 
@@ -374,7 +401,7 @@ enum fc_drive_end fc_drive_step(struct fc_drive *d, struct fc_step *step)
 {
 	enum fc_drive_end end;
 
-	d->now = step->now;
+	set_clock(d, step->now);
 	d->error = 0;
 	fc_model_clock(d->model, step->now);
 	end = run[step->kind](d, step);

@@ -6,6 +6,8 @@
 #ifndef FC_TESTS_DRIVE_H
 #define FC_TESTS_DRIVE_H
 
+#include <pthread.h>
+
 #include "disk.h"
 #include "script.h"
 #include "walk.h"
@@ -13,18 +15,19 @@
 struct fc_drive {
 	struct fc_disk *disk;
 	struct fc_model *model; /* the drive's own */
-	struct fc_fs *fs;	/* NULL: not open */
+	struct fc_fs *fs;       /* NULL: not open */
 	/* Errors that a faulty disk may cause: the step then has no effect. */
 	fc_errors faults;
-	int error;	   /* what the container answered to the last step */
-	char message[512]; /* after a difference: what it was */
-	char log[256];	   /* the container's last log line */
+	int error;                        /* what the container answered to the last step */
+	char message[512];                /* after a difference: what it was */
+	char log[256];                    /* the container's last log line */
 	uint64_t count[FC_STEP_KINDS][2]; /* steps that were done, that were rightly refused */
-	/* The newest durable root, as the container told it. */
-	uint64_t generation;
+
+	pthread_mutex_t lock; /* of the next three: a thread may commit meanwhile */
+	struct fc_time now;
+	uint64_t generation; /* of the newest durable root, as the container told */
 	uint8_t tag[FC_TAG_BYTES];
 
-	struct fc_time now;
 	uint64_t *ino; /* by node; 0: not known yet */
 	uint32_t inos;
 	uint64_t ino_top; /* highest that was seen */
@@ -49,6 +52,8 @@ void fc_drive_free(struct fc_drive *d);
 enum fc_drive_end fc_drive_open(struct fc_drive *d, bool read_only);
 /* On FAULT it is closed all the same. */
 enum fc_drive_end fc_drive_close(struct fc_drive *d);
+/* The newest durable root; its generation, 0 none. */
+uint64_t fc_drive_root(struct fc_drive *d, uint8_t tag[FC_TAG_BYTES]);
 /* step may be changed to what was really done (a short copy). */
 enum fc_drive_end fc_drive_step(struct fc_drive *d, struct fc_step *step);
 /* The whole tree against the model. counts: the number of inodes too (there

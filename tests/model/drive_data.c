@@ -60,7 +60,8 @@ static enum fc_drive_end check_data(struct fc_drive *d, const struct fc_step *s,
 	}
 	if (at < s->off || at >= size || at > nonzero)
 		return fc_drive_differs(d, "node %u: data at %llu, right is %llu to %llu", (unsigned)s->node,
-					(unsigned long long)at, (unsigned long long)s->off, (unsigned long long)nonzero);
+					(unsigned long long)at, (unsigned long long)s->off,
+					(unsigned long long)nonzero);
 	if (size > FC_INLINE_MAX && !fc_model_allocated(d->model, s->node, at))
 		return fc_drive_differs(d, "node %u: data at %llu, where nothing was written", (unsigned)s->node,
 					(unsigned long long)at);
@@ -78,8 +79,8 @@ static enum fc_drive_end check_hole(struct fc_drive *d, const struct fc_step *s,
 					(unsigned long long)at);
 	for (uint64_t i = s->off; size > FC_INLINE_MAX && i < at; i = (i / FC_BLOCK + 1) * FC_BLOCK)
 		if (!fc_model_allocated(d->model, s->node, i))
-			return fc_drive_differs(d, "node %u: the hole at %llu is missed, next is %llu", (unsigned)s->node,
-						(unsigned long long)i, (unsigned long long)at);
+			return fc_drive_differs(d, "node %u: the hole at %llu is missed, next is %llu",
+						(unsigned)s->node, (unsigned long long)i, (unsigned long long)at);
 	return FC_DRIVE_SAME;
 }
 
@@ -104,14 +105,15 @@ enum fc_drive_end fc_drive_copy(struct fc_drive *d, struct fc_step *s)
 {
 	uint64_t done = 0, want_done = 0;
 	enum fc_drive_end end;
-	int error = fc_fs_copy(d->fs, fc_drive_ino(d, s->node), s->off, fc_drive_ino(d, s->dir2), s->off2, s->bytes,
-			       &done);
+	int error =
+		fc_fs_copy(d->fs, fc_drive_ino(d, s->node), s->off, fc_drive_ino(d, s->dir2), s->off2, s->bytes, &done);
 
 	if (fc_drive_faulted(d, error))
 		return FC_DRIVE_FAULT;
 	if (!error && done && done < s->bytes)
 		s->bytes = done; /* a short copy is no error */
-	end = fc_drive_verdict(d, error, fc_model_copy(d->model, s->node, s->off, s->dir2, s->off2, s->bytes, &want_done));
+	end = fc_drive_verdict(d, error,
+			       fc_model_copy(d->model, s->node, s->off, s->dir2, s->off2, s->bytes, &want_done));
 	if (end == FC_DRIVE_SAME && !error && done != want_done)
 		return fc_drive_differs(d, "copied %llu bytes, right is %llu", (unsigned long long)done,
 					(unsigned long long)want_done);
@@ -138,8 +140,8 @@ enum fc_drive_end fc_drive_getxattr(struct fc_drive *d, struct fc_step *s)
 	if (end != FC_DRIVE_SAME || n < 0)
 		return end;
 	if ((size_t)n != want_n || memcmp(d->buf[0], d->buf[1], want_n) != 0)
-		return fc_drive_differs(d, "node %u: attribute %u: %zd bytes or others, right are %zu", (unsigned)s->node,
-					s->attribute, n, want_n);
+		return fc_drive_differs(d, "node %u: attribute %u: %zd bytes or others, right are %zu",
+					(unsigned)s->node, s->attribute, n, want_n);
 	n = fc_fs_getxattr(d->fs, fc_drive_ino(d, s->node), name, NULL, 0);
 	if (!fc_drive_faulted(d, (int)n) && (n < 0 || (size_t)n != want_n))
 		return fc_drive_differs(d, "node %u: attribute %u: length %zd, right is %zu", (unsigned)s->node,

@@ -2,7 +2,6 @@
 /* Steps on names and inodes. */
 #include "drive_priv.h"
 
-
 /* A call that returns the attributes of a name. *node: what it is in the model,
  * which the call that gave `want` may have set. */
 static enum fc_drive_end named(struct fc_drive *d, int error, fc_errors want, const uint32_t *node,
@@ -66,8 +65,8 @@ enum fc_drive_end fc_drive_mknod(struct fc_drive *d, struct fc_step *s)
 
 	if (fc_drive_faulted(d, error))
 		return FC_DRIVE_FAULT;
-	return named(d, error, fc_model_mknod(d->model, s->dir, name, &s->cred, s->mode, s->rdev, &node), &node,
-		     &attr, true);
+	return named(d, error, fc_model_mknod(d->model, s->dir, name, &s->cred, s->mode, s->rdev, &node), &node, &attr,
+		     true);
 }
 
 enum fc_drive_end fc_drive_mkdir(struct fc_drive *d, struct fc_step *s)
@@ -177,8 +176,8 @@ enum fc_drive_end fc_drive_rename(struct fc_drive *d, struct fc_step *s)
 	const char *name = fc_script_name(s->name), *name2 = fc_script_name(s->name2);
 	uint32_t top = fc_model_top(d->model);
 	enum fc_drive_end end;
-	int error = fc_fs_rename(d->fs, fc_drive_ino(d, s->dir), name, fc_drive_ino(d, s->dir2), name2, s->flags,
-				 &s->cred);
+	int error =
+		fc_fs_rename(d->fs, fc_drive_ino(d, s->dir), name, fc_drive_ino(d, s->dir2), name2, s->flags, &s->cred);
 
 	if (fc_drive_faulted(d, error))
 		return FC_DRIVE_FAULT;

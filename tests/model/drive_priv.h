@@ -8,8 +8,7 @@
 #include "drive.h"
 
 /* Sets the message; returns DIFFERS. */
-enum fc_drive_end fc_drive_differs(struct fc_drive *d, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+enum fc_drive_end fc_drive_differs(struct fc_drive *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Is error one of the faults? Remembers it. */
 bool fc_drive_faulted(struct fc_drive *d, int error);
 /* Both answers to a call: 0 the same; else DIFFERS. */

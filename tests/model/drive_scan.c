@@ -18,8 +18,8 @@ struct scan {
 	struct seen *seen;
 	size_t n;
 	uint64_t first; /* no birth is later of what was there at the beginning */
-	uint64_t left;	/* of this part */
-	bool stranger;	/* something was given that is not there */
+	uint64_t left;  /* of this part */
+	bool stranger;  /* something was given that is not there */
 };
 
 void fc_drive_scan_drop(struct fc_drive *d)

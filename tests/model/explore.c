@@ -65,7 +65,7 @@ bool fc_seen_add(struct fc_seen *seen, uint64_t hash)
 struct state {
 	struct fc_explore *x;
 	const struct fc_record *r;
-	size_t events;	    /* issued when the power was cut */
+	size_t events;      /* issued when the power was cut */
 	size_t least, most; /* steps */
 	struct fc_disk disk;
 	const char *how;
@@ -105,7 +105,8 @@ static int wrong(const struct state *s, const char *what, int error)
 
 	if (s->x->quiet)
 		return 1;
-	fprintf(stderr, "crash state %llu (%s, depth %u), after %zu of %zu events, steps %zu to %zu are right: %s%s%s\n",
+	fprintf(stderr,
+		"crash state %llu (%s, depth %u), after %zu of %zu events, steps %zu to %zu are right: %s%s%s\n",
 		(unsigned long long)s->x->tried, s->how, s->x->depth, s->events, s->r->events, s->least, s->most, what,
 		error < 0 ? ": " : "", error < 0 ? fc_error_text(error) : "");
 	for (k = 0; k < s->r->steps && k < s->most + 1; k++) {

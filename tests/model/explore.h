@@ -15,13 +15,13 @@ struct fc_seen; /* a set of hashes */
 
 struct fc_explore {
 	struct fc_script random; /* which subsets; and the steps after a recovery */
-	struct fc_seen *seen;	 /* states by content, kept between runs */
+	struct fc_seen *seen;    /* states by content, kept between runs */
 	uint64_t tried, distinct, recoveries;
-	uint64_t budget;      /* states of the next run, about; 0: all candidates */
-	unsigned samples;     /* random subsets for each sync */
-	unsigned recover;     /* one in so many states is gone on from; 0: none */
-	unsigned depth;	      /* crashes before this one; 0 at first */
-	bool quiet;	      /* say nothing about a failure */
+	uint64_t budget;  /* states of the next run, about; 0: all candidates */
+	unsigned samples; /* random subsets for each sync */
+	unsigned recover; /* one in so many states is gone on from; 0: none */
+	unsigned depth;   /* crashes before this one; 0 at first */
+	bool quiet;       /* say nothing about a failure */
 };
 
 /* A set of 64-bit hashes. */

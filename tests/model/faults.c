@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "blame.h"
 #include "explore.h"
 #include "parallel.h"
 
@@ -24,7 +25,7 @@ struct plan {
 	enum fc_sim_kind kind;
 	uint64_t n; /* the n-th call fails */
 	int error;
-	bool always;	/* and all later ones */
+	bool always;    /* and all later ones */
 	uint64_t limit; /* or: what the disk may hold */
 };
 
@@ -43,9 +44,12 @@ struct job {
 };
 
 static const struct option options[] = {
-	{ "seed", required_argument, NULL, 's' },  { "seeds", required_argument, NULL, 'n' },
-	{ "steps", required_argument, NULL, 't' }, { "jobs", required_argument, NULL, 'j' },
-	{ "case", required_argument, NULL, 'c' },  { "full", required_argument, NULL, 'f' },
+	{ "seed", required_argument, NULL, 's' },
+	{ "seeds", required_argument, NULL, 'n' },
+	{ "steps", required_argument, NULL, 't' },
+	{ "jobs", required_argument, NULL, 'j' },
+	{ "case", required_argument, NULL, 'c' },
+	{ "full", required_argument, NULL, 'f' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -105,7 +109,7 @@ struct run {
 	const struct plan *plan;
 	struct fc_explore x;
 	const char *what; /* went wrong */
-	size_t met;	  /* steps that failed because of the fault */
+	size_t met;       /* steps that failed because of the fault */
 };
 
 static enum fc_drive_end bad(struct run *run, const char *what)
@@ -226,8 +230,8 @@ static int one_case(struct job *job, const struct plan *plan, uint64_t calls[FC_
 		end = plan->limit ? bad(&run, "does not open on a full disk") : FC_DRIVE_SAME;
 	if (end == FC_DRIVE_SAME)
 		end = afterwards(&run);
-	if (calls)
-		memcpy(calls, run.r.disk.calls, sizeof(run.r.disk.calls));
+	for (int i = 0; calls && i < FC_SIM_KINDS; i++)
+		calls[i] = run.r.disk.calls[i];
 	fc_record_end(&run.r);
 	run.x.seen = fc_seen_new();
 	if (end == FC_DRIVE_SAME && fc_explore_end(&run.x, &run.r))
@@ -251,16 +255,19 @@ static int one_case(struct job *job, const struct plan *plan, uint64_t calls[FC_
 
 static void try_case(struct job *job, const struct plan *plan)
 {
-	if (job->tally->bad || !one_case(job, plan, NULL))
+	if (job->tally->bad)
+		return;
+	if (plan->limit)
+		fc_blame("faults --seed %llu --steps %llu --full %llu", (unsigned long long)job->seed,
+			 (unsigned long long)job->set->steps, (unsigned long long)plan->limit);
+	else
+		fc_blame("faults --seed %llu --steps %llu --case %d:%llu:%d:%d (%s)", (unsigned long long)job->seed,
+			 (unsigned long long)job->set->steps, plan->kind, (unsigned long long)plan->n, plan->error,
+			 plan->always, kinds[plan->kind]);
+	if (!one_case(job, plan, NULL))
 		return;
 	job->tally->bad++;
-	if (plan->limit)
-		fprintf(stderr, "again: faults --seed %llu --steps %llu --full %llu\n", (unsigned long long)job->seed,
-			(unsigned long long)job->set->steps, (unsigned long long)plan->limit);
-	else
-		fprintf(stderr, "again: faults --seed %llu --steps %llu --case %d:%llu:%d:%d (%s)\n",
-			(unsigned long long)job->seed, (unsigned long long)job->set->steps, plan->kind,
-			(unsigned long long)plan->n, plan->error, plan->always, kinds[plan->kind]);
+	fprintf(stderr, "again: %s\n", fc_blame_text());
 }
 
 static void failing_calls(struct job *job, enum fc_sim_kind kind, uint64_t calls)

@@ -256,12 +256,16 @@ fc_errors fc_model_setattr(struct fc_model *m, uint32_t node, const struct fc_se
 	if (!n)
 		return FC_ERR(FC_ESTALE);
 	if (set->valid & FC_SET_SIZE) {
+		fc_errors e = 0;
+
 		if (S_ISDIR(n->attr.mode))
-			return FC_ERR(FC_EISDIR) | FC_ERR(FC_EINVAL);
+			e |= FC_ERR(FC_EISDIR) | FC_ERR(FC_EINVAL);
 		if (!S_ISREG(n->attr.mode))
-			return FC_ERR(FC_EINVAL);
+			e |= FC_ERR(FC_EINVAL);
 		if (set->size > FC_FILE_MAX)
-			return FC_ERR(FC_EFBIG) | FC_ERR(FC_EINVAL);
+			e |= FC_ERR(FC_EFBIG);
+		if (e)
+			return e;
 	}
 	if (set->valid & FC_SET_UID)
 		n->attr.uid = set->uid;

@@ -47,7 +47,7 @@ uint32_t fc_model_parent(const struct fc_model *m, uint32_t dir);
 struct fc_model_entry {
 	const char *name; /* NUL-terminated, valid until the directory changes */
 	uint32_t node;
-	uint64_t birth;	  /* counts up; a name that is made again has another */
+	uint64_t birth; /* counts up; a name that is made again has another */
 };
 /* The i-th entry of a directory by name (bytes); false past the last. */
 bool fc_model_entry(const struct fc_model *m, uint32_t dir, size_t i, struct fc_model_entry *entry);

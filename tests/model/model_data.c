@@ -149,15 +149,17 @@ static void put_bytes(struct fc_mnode *n, uint64_t off, size_t bytes, const uint
 /* Errors of a range of a file that is to be changed. */
 static fc_errors check_file(const struct fc_mnode *n, uint64_t off, uint64_t bytes)
 {
+	fc_errors e = 0;
+
 	if (!n)
 		return FC_ERR(FC_ESTALE);
 	if (S_ISDIR(n->attr.mode))
-		return FC_ERR(FC_EISDIR) | FC_ERR(FC_EINVAL);
-	if (!S_ISREG(n->attr.mode))
-		return FC_ERR(FC_EINVAL);
+		e |= FC_ERR(FC_EISDIR) | FC_ERR(FC_EINVAL);
+	else if (!S_ISREG(n->attr.mode))
+		e |= FC_ERR(FC_EINVAL);
 	if (off > FC_FILE_MAX || bytes > FC_FILE_MAX - off)
-		return FC_ERR(FC_EFBIG) | FC_ERR(FC_EINVAL);
-	return 0;
+		e |= FC_ERR(FC_EFBIG);
+	return e;
 }
 
 fc_errors fc_model_read(const struct fc_model *m, uint32_t node, uint64_t off, size_t n, void *buf, size_t *got)
@@ -256,14 +258,14 @@ fc_errors fc_model_copy(struct fc_model *m, uint32_t from, uint64_t from_off, ui
 		n = 0;
 	else if (n > s->attr.size - from_off)
 		n = s->attr.size - from_off;
+	*done = n;
+	if (!n)
+		return 0;
 	e = check_file(t, to_off, n);
 	if (from == to && from_off < to_off + n && to_off < from_off + n)
 		e |= FC_ERR(FC_EINVAL);
 	if (e)
 		return e;
-	*done = n;
-	if (!n)
-		return 0;
 	bytes = fc_model_memory(NULL, n);
 	fc_model_read(m, from, from_off, n, bytes, &got);
 	copy_units(t, to_off, n, bytes);
@@ -271,7 +273,6 @@ fc_errors fc_model_copy(struct fc_model *m, uint32_t from, uint64_t from_off, ui
 	if (to_off + n > t->attr.size)
 		t->attr.size = to_off + n;
 	fc_model_touch(m, t);
-	fc_model_killpriv(t);
 	return 0;
 }
 

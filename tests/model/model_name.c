@@ -43,9 +43,8 @@ static void put_link(struct fc_model *m, struct fc_mnode *dir, const char *name,
 	}
 	dir->links = fc_model_memory(dir->links, (dir->link_count + 1) * sizeof(*dir->links));
 	memmove(&dir->links[at + 1], &dir->links[at], (dir->link_count - at) * sizeof(*dir->links));
-	dir->links[at] = (struct fc_link){ .name = fc_blob_new(name, strlen(name)),
-					   .node = node,
-					   .birth = ++m->births };
+	dir->links[at] =
+		(struct fc_link){ .name = fc_blob_new(name, strlen(name)), .node = node, .birth = ++m->births };
 	dir->link_count++;
 }
 
@@ -63,14 +62,14 @@ static void del_link(struct fc_mnode *dir, const char *name)
 /* The directory, and whether a name may be asked for in it. */
 static fc_errors enter(const struct fc_model *m, uint32_t parent, const char *name, struct fc_mnode **dir)
 {
+	fc_errors e = strlen(name) > FC_NAME_MAX ? FC_ERR(FC_ENAMETOOLONG) : 0;
+
 	*dir = fc_model_node(m, parent);
 	if (!*dir)
-		return FC_ERR(FC_ESTALE) | FC_ERR(FC_ENOENT);
+		return e | FC_ERR(FC_ESTALE) | FC_ERR(FC_ENOENT);
 	if (!is_dir(*dir))
-		return FC_ERR(FC_ENOTDIR);
-	if (strlen(name) > FC_NAME_MAX)
-		return FC_ERR(FC_ENAMETOOLONG) | ((*dir)->attr.nlink ? 0 : FC_ERR(FC_ENOENT));
-	return 0;
+		e |= FC_ERR(FC_ENOTDIR);
+	return e && !(*dir)->attr.nlink ? e | FC_ERR(FC_ENOENT) : e;
 }
 
 /* As enter, for a name that is to be made. */
@@ -298,7 +297,8 @@ static fc_errors check_move(const struct fc_model *m, const struct move *mv)
 	if (mv->flags & RENAME_EXCHANGE) {
 		if (!t)
 			return FC_ERR(FC_ENOENT);
-		if ((is_dir(n) && below(m, mv->new_parent, mv->node)) || (is_dir(t) && below(m, mv->parent, mv->target)))
+		if ((is_dir(n) && below(m, mv->new_parent, mv->node)) ||
+		    (is_dir(t) && below(m, mv->parent, mv->target)))
 			e |= FC_ERR(FC_EINVAL);
 		return e;
 	}

@@ -17,14 +17,14 @@ struct fc_blob {
 };
 
 struct fc_page {
-	unsigned users; /* changed only while 1 */
+	unsigned users;    /* changed only while 1 */
 	bool hashed, zero; /* zero and hash: only when hashed */
 	uint64_t hash;
 	uint8_t data[FC_BLOCK];
 };
 
 struct fc_unit {
-	uint64_t index;	      /* byte offset / FC_BLOCK */
+	uint64_t index;       /* byte offset / FC_BLOCK */
 	struct fc_page *page; /* NULL: allocated, reads as zeros */
 };
 
@@ -42,7 +42,7 @@ struct fc_mnode {
 	struct fc_attr attr;
 	uint64_t refs;
 	uint32_t parent; /* directories; 0: removed */
-	bool unnamed;	 /* tmpfile, never linked */
+	bool unnamed;    /* tmpfile, never linked */
 	struct fc_blob *target;
 	struct fc_unit *units; /* ascending */
 	size_t unit_count, unit_room;

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "record.h"
 
+#include <sched.h>
+#include <unistd.h>
+
+#define BUSY_PAUSE 60u /* microseconds: else the helper would get little done meanwhile */
+
+struct fc_helper {
+	pthread_t thread;
+	pthread_mutex_t lock; /* held while it works, or while fs changes */
+	bool stop;            /* lock */
+	struct fc_drive *drive;
+	struct fc_script random;
+};
+
 static uint64_t hash_of(const struct fc_model *m, struct fc_text *text)
 {
 	fc_text_clear(text);
@@ -19,16 +32,14 @@ static void *grown(void *p, size_t n)
 /* Notes a root that became durable since the last look. */
 static void look_for_root(struct fc_record *r)
 {
-	const struct fc_drive *d = &r->drive;
-	struct fc_root_mark *mark;
+	struct fc_root_mark mark;
 
-	if (d->generation == (r->root_count ? r->roots[r->root_count - 1].generation : 0))
+	mark.generation = fc_drive_root(&r->drive, mark.tag);
+	mark.events = fc_disk_events(&r->disk);
+	if (mark.generation == (r->root_count ? r->roots[r->root_count - 1].generation : 0))
 		return;
 	r->roots = grown(r->roots, (r->root_count + 1) * sizeof(*r->roots));
-	mark = &r->roots[r->root_count++];
-	mark->events = fc_disk_events(&r->disk);
-	mark->generation = d->generation;
-	memcpy(mark->tag, d->tag, FC_TAG_BYTES);
+	r->roots[r->root_count++] = mark;
 }
 
 void fc_record_init(struct fc_record *r, const struct fc_disk *base, const struct fc_model *start, uint64_t generation,
@@ -55,10 +66,81 @@ enum fc_drive_end fc_record_open(struct fc_record *r)
 	return end;
 }
 
+/* ---- a thread that commits meanwhile ------------------------------------------ */
+
+static void *help(void *arg)
+{
+	struct fc_helper *h = arg;
+	bool stop = false;
+
+	while (!stop) {
+		pthread_mutex_lock(&h->lock);
+		stop = h->stop;
+		/* what it meets, the steps will meet, too */
+		if (!stop && h->drive->fs) {
+			if (fc_script_random(&h->random, 4))
+				(void)fc_fs_commit(h->drive->fs);
+			else
+				(void)fc_fs_background(h->drive->fs);
+		}
+		pthread_mutex_unlock(&h->lock);
+		for (uint64_t i = fc_script_random(&h->random, 40); i; i--)
+			sched_yield();
+	}
+	return NULL;
+}
+
+void fc_record_busy(struct fc_record *r)
+{
+	struct fc_helper *h = grown(NULL, sizeof(*h));
+
+	memset(h, 0, sizeof(*h));
+	h->drive = &r->drive;
+	pthread_mutex_init(&h->lock, NULL);
+	if (pthread_create(&h->thread, NULL, help, h))
+		abort();
+	r->helper = h;
+}
+
+static void stop_helper(struct fc_record *r)
+{
+	struct fc_helper *h = r->helper;
+
+	if (!h)
+		return;
+	pthread_mutex_lock(&h->lock);
+	h->stop = true;
+	pthread_mutex_unlock(&h->lock);
+	pthread_join(h->thread, NULL);
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+	r->helper = NULL;
+}
+
+/* ---- steps ------------------------------------------------------------------------ */
+
 /* A step that acknowledges everything before it. */
 static bool acknowledges(enum fc_step_kind kind)
 {
 	return kind == FC_STEP_SYNC || kind == FC_STEP_COMMIT || kind == FC_STEP_REOPEN;
+}
+
+/* Closing acknowledges, not the opening after it. No call may be under way. */
+static enum fc_drive_end reopen(struct fc_record *r, struct fc_mark *mark)
+{
+	struct fc_helper *h = r->helper;
+	enum fc_drive_end end;
+
+	if (h)
+		pthread_mutex_lock(&h->lock);
+	end = fc_drive_close(&r->drive);
+	if (end == FC_DRIVE_SAME) {
+		mark->durable = fc_disk_events(&r->disk);
+		end = fc_drive_open(&r->drive, false);
+	}
+	if (h)
+		pthread_mutex_unlock(&h->lock);
+	return end;
 }
 
 enum fc_drive_end fc_record_step(struct fc_record *r, const struct fc_step *step)
@@ -71,14 +153,12 @@ enum fc_drive_end fc_record_step(struct fc_record *r, const struct fc_step *step
 		r->room = r->room * 2 + 64;
 		r->marks = grown(r->marks, r->room * sizeof(*r->marks));
 	}
+	if (r->helper)
+		usleep(BUSY_PAUSE);
 	mark = &r->marks[r->steps++];
 	*mark = (struct fc_mark){ .step = *step, .begun = fc_disk_events(&r->disk), .durable = SIZE_MAX };
 	if (step->kind == FC_STEP_REOPEN) {
-		d->now = step->now;
-		end = fc_drive_close(d);
-		mark->durable = end == FC_DRIVE_SAME ? fc_disk_events(&r->disk) : SIZE_MAX;
-		if (end == FC_DRIVE_SAME)
-			end = fc_drive_open(d, false);
+		end = reopen(r, mark);
 	} else {
 		end = fc_drive_step(d, &mark->step);
 		if (end == FC_DRIVE_SAME && acknowledges(step->kind))
@@ -93,6 +173,7 @@ void fc_record_end(struct fc_record *r)
 {
 	const struct fc_sim_event *trace;
 
+	stop_helper(r);
 	if (r->drive.fs)
 		fc_fs_abandon(r->drive.fs);
 	r->drive.fs = NULL;

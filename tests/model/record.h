@@ -9,11 +9,13 @@
 
 #include "drive.h"
 
+struct fc_helper; /* a thread that commits all the time */
+
 struct fc_mark {
 	struct fc_step step;
-	uint64_t state;	 /* the model's hash after the step */
-	size_t begun;	 /* events before it began */
-	size_t durable;	 /* it acknowledged everything when so many events were there; SIZE_MAX: it did not */
+	uint64_t state; /* the model's hash after the step */
+	size_t begun;   /* events before it began */
+	size_t durable; /* it acknowledged everything when so many events were there; SIZE_MAX: it did not */
 };
 
 struct fc_root_mark {
@@ -25,8 +27,9 @@ struct fc_root_mark {
 struct fc_record {
 	struct fc_disk base, disk;
 	struct fc_model *start; /* when recording began */
-	uint64_t first;		/* its hash */
+	uint64_t first;         /* its hash */
 	struct fc_drive drive;
+	struct fc_helper *helper; /* NULL: none */
 	struct fc_mark *marks;
 	size_t steps, room;
 	struct fc_root_mark *roots;
@@ -43,6 +46,9 @@ void fc_record_init(struct fc_record *r, const struct fc_disk *base, const struc
 /* Opens it. If that is not FC_DRIVE_SAME, the reason is in drive.message; end and
  * free it all the same. */
 enum fc_drive_end fc_record_open(struct fc_record *r);
+/* From now to the end another thread commits and tidies up beside the steps: a
+ * seed does not repeat that run exactly. After fc_record_open. */
+void fc_record_busy(struct fc_record *r);
 /* Runs and marks one step. */
 enum fc_drive_end fc_record_step(struct fc_record *r, const struct fc_step *step);
 /* Cuts the power; event and events are there now. */

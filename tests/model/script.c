@@ -122,8 +122,8 @@ static uint64_t near(struct fc_script *s, uint64_t at, uint64_t by)
 
 static uint64_t pick_offset(struct fc_script *s, uint64_t size)
 {
-	static const uint64_t far[] = { UINT64_C(1) << 31, UINT64_C(1) << 32, UINT64_C(5) << 32, UINT64_C(1) << 50,
-					INT64_MAX - 70000, INT64_MAX - 4096 };
+	static const uint64_t far[] = { UINT64_C(1) << 31, UINT64_C(1) << 32, UINT64_C(5) << 32,
+					UINT64_C(1) << 50, INT64_MAX - 70000, INT64_MAX - 4096 };
 	uint64_t spread = s->profile->spread;
 
 	if (s->profile->far && one_in(s, 60))
@@ -232,8 +232,8 @@ static void next_setattr(struct fc_script *s, const struct fc_model *m, struct f
 
 static void next_make(struct fc_script *s, const struct fc_model *m, struct fc_step *step)
 {
-	static const uint32_t kinds[] = { S_IFREG, S_IFREG, S_IFREG, S_IFREG, S_IFREG, S_IFREG,
-					  S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK };
+	static const uint32_t kinds[] = { S_IFREG, S_IFREG, S_IFREG,  S_IFREG, S_IFREG,
+					  S_IFREG, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK };
 	static const uint32_t modes[] = { 0644, 0777, 0600, 04755, 0 };
 	static const uint64_t lengths[] = { 1, 7, 30, 300, 2047, 2048, 2049, FC_SYMLINK_MAX };
 
@@ -261,8 +261,17 @@ static void next_link(struct fc_script *s, const struct fc_model *m, struct fc_s
 
 static void next_rename(struct fc_script *s, const struct fc_model *m, struct fc_step *step)
 {
-	static const uint32_t flags[] = { 0, 0, 0, 0, 0, 0, RENAME_NOREPLACE, RENAME_EXCHANGE, RENAME_EXCHANGE,
-					  RENAME_WHITEOUT, RENAME_WHITEOUT | RENAME_NOREPLACE };
+	static const uint32_t flags[] = { 0,
+					  0,
+					  0,
+					  0,
+					  0,
+					  0,
+					  RENAME_NOREPLACE,
+					  RENAME_EXCHANGE,
+					  RENAME_EXCHANGE,
+					  RENAME_WHITEOUT,
+					  RENAME_WHITEOUT | RENAME_NOREPLACE };
 
 	step->dir = pick_or_wrong(s, m, DIRS);
 	step->dir2 = one_in(s, 2) ? step->dir : pick_or_wrong(s, m, DIRS);
@@ -283,8 +292,11 @@ static void next_write(struct fc_script *s, const struct fc_model *m, struct fc_
 
 static void next_fallocate(struct fc_script *s, const struct fc_model *m, struct fc_step *step)
 {
-	static const uint32_t modes[] = { 0, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-					  FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, FALLOC_FL_ZERO_RANGE,
+	static const uint32_t modes[] = { 0,
+					  FALLOC_FL_KEEP_SIZE,
+					  FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+					  FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+					  FALLOC_FL_ZERO_RANGE,
 					  FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE };
 	static const uint32_t refused[] = { FALLOC_FL_PUNCH_HOLE, FALLOC_FL_COLLAPSE_RANGE, FALLOC_FL_INSERT_RANGE };
 

@@ -12,41 +12,41 @@
 
 #include "model.h"
 
-#define FC_STEPS(X)                                                                                                    \
-	X(LOOKUP, lookup)                                                                                              \
-	X(FORGET, forget)                                                                                              \
-	X(GETATTR, getattr)                                                                                            \
-	X(SETATTR, setattr)                                                                                            \
-	X(MKNOD, mknod)                                                                                                \
-	X(MKDIR, mkdir)                                                                                                \
-	X(SYMLINK, symlink)                                                                                            \
-	X(TMPFILE, tmpfile)                                                                                            \
-	X(LINK, link)                                                                                                  \
-	X(UNLINK, unlink)                                                                                              \
-	X(RMDIR, rmdir)                                                                                                \
-	X(RENAME, rename)                                                                                              \
-	X(SCAN, scan)                                                                                                  \
-	X(READ, read)                                                                                                  \
-	X(WRITE, write)                                                                                                \
-	X(FALLOCATE, fallocate)                                                                                        \
-	X(SEEK, seek)                                                                                                  \
-	X(COPY, copy)                                                                                                  \
-	X(GETXATTR, getxattr)                                                                                          \
-	X(SETXATTR, setxattr)                                                                                          \
-	X(REMOVEXATTR, removexattr)                                                                                    \
-	X(SYNC, sync)                                                                                                  \
-	X(COMMIT, commit)                                                                                              \
-	X(BACKGROUND, background)                                                                                      \
-	X(REOPEN, reopen)                                                                                              \
-	X(REOPEN_READ_ONLY, reopen_read_only)                                                                          \
-	X(POWER_CUT, power_cut)                                                                                        \
+#define FC_STEPS(X) \
+	X(LOOKUP, lookup) \
+	X(FORGET, forget) \
+	X(GETATTR, getattr) \
+	X(SETATTR, setattr) \
+	X(MKNOD, mknod) \
+	X(MKDIR, mkdir) \
+	X(SYMLINK, symlink) \
+	X(TMPFILE, tmpfile) \
+	X(LINK, link) \
+	X(UNLINK, unlink) \
+	X(RMDIR, rmdir) \
+	X(RENAME, rename) \
+	X(SCAN, scan) \
+	X(READ, read) \
+	X(WRITE, write) \
+	X(FALLOCATE, fallocate) \
+	X(SEEK, seek) \
+	X(COPY, copy) \
+	X(GETXATTR, getxattr) \
+	X(SETXATTR, setxattr) \
+	X(REMOVEXATTR, removexattr) \
+	X(SYNC, sync) \
+	X(COMMIT, commit) \
+	X(BACKGROUND, background) \
+	X(REOPEN, reopen) \
+	X(REOPEN_READ_ONLY, reopen_read_only) \
+	X(POWER_CUT, power_cut) \
 	X(COMPARE, compare)
 
 enum fc_step_kind {
 #define FC_STEP_ENUM(upper, lower) FC_STEP_##upper,
 	FC_STEPS(FC_STEP_ENUM)
 #undef FC_STEP_ENUM
-	FC_STEP_KINDS
+		FC_STEP_KINDS
 };
 
 struct fc_step {
@@ -74,16 +74,17 @@ void fc_script_target(const struct fc_step *s, char *buf);
 size_t fc_script_value(const struct fc_step *s, uint8_t *buf);
 
 struct fc_profile {
-	unsigned names;	     /* how many are used, from 3 */
-	unsigned nodes;	     /* more are taken away again */
-	uint64_t write_max;  /* bytes in one write, up to FC_SCRIPT_WRITE_MAX */
-	uint64_t spread;     /* usual offsets are below this */
-	bool far;	     /* offsets up to 2^63, too */
-	uint64_t bytes;	     /* of all contents; above it files are cut */
+	unsigned names;     /* how many are used, from 3 */
+	unsigned nodes;     /* more are taken away again */
+	uint64_t write_max; /* bytes in one write, up to FC_SCRIPT_WRITE_MAX */
+	uint64_t spread;    /* usual offsets are below this */
+	bool far;           /* offsets up to 2^63, too */
+	uint64_t bytes;     /* of all contents; above it files are cut */
 	uint16_t weight[FC_STEP_KINDS];
 };
-extern const struct fc_profile fc_profile_wide;	 /* everything */
+extern const struct fc_profile fc_profile_wide;  /* everything */
 extern const struct fc_profile fc_profile_small; /* cheap states, for crashes */
+extern const struct fc_profile fc_profile_bulk;  /* likewise, with large writes and shared extents */
 
 struct fc_script {
 	const struct fc_profile *profile;

@@ -11,9 +11,11 @@
 
 const char *fc_script_name(unsigned i)
 {
-	static const char *const names[FC_NAMES] = { "a",  "b",	 "c",  "d",   "e",	 "f",	   "\xff\xfe\n",
-						     "\xc3\xbc", "u\xcc\x88", "name with blanks", X250 "aaaaa",
-						     X250 "aaaab", X50 "z", X250 "aaaaaa" };
+	static const char *const names[FC_NAMES] = {
+		"a",          "b",          "c",        "d",          "e",
+		"f",          "\xff\xfe\n", "\xc3\xbc", "u\xcc\x88",  "name with blanks",
+		X250 "aaaaa", X250 "aaaab", X50 "z",    X250 "aaaaaa"
+	};
 
 	return names[i % FC_NAMES];
 }
@@ -162,16 +164,20 @@ const struct fc_profile fc_profile_wide = {
 	.spread = 3u << 20,
 	.far = true,
 	.bytes = 24u << 20,
-	.weight = { [FC_STEP_LOOKUP] = 40,	[FC_STEP_FORGET] = 60,	  [FC_STEP_GETATTR] = 20,
-		    [FC_STEP_SETATTR] = 60,	[FC_STEP_MKNOD] = 60,	  [FC_STEP_MKDIR] = 25,
-		    [FC_STEP_SYMLINK] = 15,	[FC_STEP_TMPFILE] = 10,	  [FC_STEP_LINK] = 30,
-		    [FC_STEP_UNLINK] = 40,	[FC_STEP_RMDIR] = 15,	  [FC_STEP_RENAME] = 60,
-		    [FC_STEP_SCAN] = 30,	[FC_STEP_READ] = 60,	  [FC_STEP_WRITE] = 140,
-		    [FC_STEP_FALLOCATE] = 40,	[FC_STEP_SEEK] = 30,	  [FC_STEP_COPY] = 40,
-		    [FC_STEP_GETXATTR] = 15,	[FC_STEP_SETXATTR] = 40,  [FC_STEP_REMOVEXATTR] = 12,
-		    [FC_STEP_SYNC] = 20,	[FC_STEP_COMMIT] = 8,	  [FC_STEP_BACKGROUND] = 15,
-		    [FC_STEP_REOPEN] = 4,	[FC_STEP_REOPEN_READ_ONLY] = 3, [FC_STEP_POWER_CUT] = 4,
-		    [FC_STEP_COMPARE] = 10 },
+	.weight = { [FC_STEP_LOOKUP] = 40,      [FC_STEP_FORGET] = 60,
+		    [FC_STEP_GETATTR] = 20,     [FC_STEP_SETATTR] = 60,
+		    [FC_STEP_MKNOD] = 60,       [FC_STEP_MKDIR] = 25,
+		    [FC_STEP_SYMLINK] = 15,     [FC_STEP_TMPFILE] = 10,
+		    [FC_STEP_LINK] = 30,        [FC_STEP_UNLINK] = 40,
+		    [FC_STEP_RMDIR] = 15,       [FC_STEP_RENAME] = 60,
+		    [FC_STEP_SCAN] = 30,        [FC_STEP_READ] = 60,
+		    [FC_STEP_WRITE] = 140,      [FC_STEP_FALLOCATE] = 40,
+		    [FC_STEP_SEEK] = 30,        [FC_STEP_COPY] = 40,
+		    [FC_STEP_GETXATTR] = 15,    [FC_STEP_SETXATTR] = 40,
+		    [FC_STEP_REMOVEXATTR] = 12, [FC_STEP_SYNC] = 20,
+		    [FC_STEP_COMMIT] = 8,       [FC_STEP_BACKGROUND] = 15,
+		    [FC_STEP_REOPEN] = 4,       [FC_STEP_REOPEN_READ_ONLY] = 3,
+		    [FC_STEP_POWER_CUT] = 4,    [FC_STEP_COMPARE] = 10 },
 };
 
 const struct fc_profile fc_profile_small = {
@@ -180,10 +186,35 @@ const struct fc_profile fc_profile_small = {
 	.write_max = 24u << 10,
 	.spread = 40u << 10,
 	.bytes = 256u << 10,
-	.weight = { [FC_STEP_LOOKUP] = 10,   [FC_STEP_FORGET] = 40,	[FC_STEP_SETATTR] = 50,	  [FC_STEP_MKNOD] = 60,
-		    [FC_STEP_MKDIR] = 20,    [FC_STEP_SYMLINK] = 12,	[FC_STEP_TMPFILE] = 10,	  [FC_STEP_LINK] = 25,
-		    [FC_STEP_UNLINK] = 40,   [FC_STEP_RMDIR] = 15,	[FC_STEP_RENAME] = 60,	  [FC_STEP_READ] = 10,
-		    [FC_STEP_WRITE] = 120,   [FC_STEP_FALLOCATE] = 30,	[FC_STEP_COPY] = 30,	  [FC_STEP_SETXATTR] = 25,
-		    [FC_STEP_REMOVEXATTR] = 8, [FC_STEP_SYNC] = 90,	[FC_STEP_COMMIT] = 50,	  [FC_STEP_BACKGROUND] = 30,
-		    [FC_STEP_REOPEN] = 15 },
+	.weight = { [FC_STEP_LOOKUP] = 10,   [FC_STEP_FORGET] = 40,     [FC_STEP_SETATTR] = 50,
+		    [FC_STEP_MKNOD] = 60,    [FC_STEP_MKDIR] = 20,      [FC_STEP_SYMLINK] = 12,
+		    [FC_STEP_TMPFILE] = 10,  [FC_STEP_LINK] = 25,       [FC_STEP_UNLINK] = 40,
+		    [FC_STEP_RMDIR] = 15,    [FC_STEP_RENAME] = 60,     [FC_STEP_READ] = 10,
+		    [FC_STEP_WRITE] = 120,   [FC_STEP_FALLOCATE] = 30,  [FC_STEP_COPY] = 30,
+		    [FC_STEP_SETXATTR] = 25, [FC_STEP_REMOVEXATTR] = 8, [FC_STEP_SYNC] = 90,
+		    [FC_STEP_COMMIT] = 50,   [FC_STEP_BACKGROUND] = 30, [FC_STEP_REOPEN] = 15 },
+};
+
+const struct fc_profile fc_profile_bulk = {
+	.names = 4,
+	.nodes = 10,
+	.write_max = 400u << 10,
+	.spread = 700u << 10,
+	.bytes = 3u << 20,
+	.weight = { [FC_STEP_FORGET] = 30,
+		    [FC_STEP_SETATTR] = 50,
+		    [FC_STEP_MKNOD] = 50,
+		    [FC_STEP_TMPFILE] = 10,
+		    [FC_STEP_LINK] = 10,
+		    [FC_STEP_UNLINK] = 30,
+		    [FC_STEP_RENAME] = 20,
+		    [FC_STEP_READ] = 20,
+		    [FC_STEP_WRITE] = 200,
+		    [FC_STEP_FALLOCATE] = 60,
+		    [FC_STEP_COPY] = 100,
+		    [FC_STEP_SETXATTR] = 20,
+		    [FC_STEP_SYNC] = 90,
+		    [FC_STEP_COMMIT] = 30,
+		    [FC_STEP_BACKGROUND] = 30,
+		    [FC_STEP_REOPEN] = 10 },
 };

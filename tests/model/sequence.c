@@ -35,7 +35,10 @@ static const struct fc_step operations[] = {
 	{ .kind = FC_STEP_WRITE, .node = FILE_E, .off = 9000, .bytes = 100, .seed = 33 },  /* leaves inline, a hole */
 	{ .kind = FC_STEP_SETATTR, .node = FILE_D, .set = { .valid = FC_SET_SIZE, .size = 2500 } },
 	{ .kind = FC_STEP_FALLOCATE, .node = FILE_D, .mode = FALLOC_FL_KEEP_SIZE, .off = 4096, .bytes = 9000 },
-	{ .kind = FC_STEP_FALLOCATE, .node = FILE_D, .mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, .off = 0,
+	{ .kind = FC_STEP_FALLOCATE,
+	  .node = FILE_D,
+	  .mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+	  .off = 0,
 	  .bytes = 4096 },
 	{ .kind = FC_STEP_COPY, .node = FILE_D, .off = 0, .dir2 = FILE_E, .off2 = 0, .bytes = 6000 },
 	{ .kind = FC_STEP_SETXATTR, .node = FILE_D, .attribute = 0, .bytes = 3000, .seed = 41 },

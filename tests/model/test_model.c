@@ -3,7 +3,7 @@
  * Random operations on a container and on the model: every answer and, often,
  * the whole tree must agree, also after closing, opening, and power cuts.
  *
- *     test_model [--seed S] [--runs N] [--steps N] [--profile wide|small] [--verbose]
+ *     test_model [--seed S] [--runs N] [--steps N] [--profile wide|small|bulk] [--verbose]
  *
  * Run n of seed S is run 0 of seed S + n: what a failure prints repeats it.
  */
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blame.h"
 #include "drive.h"
 
 struct settings {
@@ -22,8 +23,30 @@ struct settings {
 static const struct option options[] = {
 	{ "seed", required_argument, NULL, 's' },  { "runs", required_argument, NULL, 'r' },
 	{ "steps", required_argument, NULL, 'n' }, { "profile", required_argument, NULL, 'p' },
-	{ "verbose", no_argument, NULL, 'v' },	   { NULL, 0, NULL, 0 },
+	{ "verbose", no_argument, NULL, 'v' },     { NULL, 0, NULL, 0 },
 };
+
+static const struct {
+	const char *name;
+	const struct fc_profile *profile;
+} profiles[] = { { "wide", &fc_profile_wide }, { "small", &fc_profile_small }, { "bulk", &fc_profile_bulk } };
+
+static const struct fc_profile *profile(const char *name)
+{
+	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
+		if (strcmp(profiles[i].name, name) == 0)
+			return profiles[i].profile;
+	return NULL;
+}
+
+static const char *profile_name(const struct fc_profile *p)
+{
+	size_t i = 0;
+
+	while (profiles[i].profile != p)
+		i++;
+	return profiles[i].name;
+}
 
 static int parse(int argc, char **argv, struct settings *set)
 {
@@ -41,7 +64,7 @@ static int parse(int argc, char **argv, struct settings *set)
 			set->steps = strtoull(optarg, NULL, 0);
 			break;
 		case 'p':
-			set->profile = strcmp(optarg, "small") ? &fc_profile_wide : &fc_profile_small;
+			set->profile = profile(optarg);
 			break;
 		case 'v':
 			set->verbose = true;
@@ -50,7 +73,7 @@ static int parse(int argc, char **argv, struct settings *set)
 			return -1;
 		}
 	}
-	return optind == argc ? 0 : -1;
+	return optind == argc && set->profile ? 0 : -1;
 }
 
 /* Steps until one differs; then they can be run again with --verbose. */
@@ -86,13 +109,13 @@ static int run(const struct settings *set, uint64_t seed, uint64_t count[FC_STEP
 	struct fc_disk disk;
 	enum fc_drive_end end;
 
+	fc_blame("test_model --seed %llu --runs 1 --steps %llu --profile %s --verbose", (unsigned long long)seed,
+		 (unsigned long long)set->steps, profile_name(set->profile));
 	fc_disk_format(&disk, cipher, fc_script_time(0));
 	fc_drive_init(&d, &disk, fc_model_new(0, 0, fc_script_time(0)));
 	end = steps(set, &d, &script);
 	if (end != FC_DRIVE_SAME)
-		printf("differs: %s\nagain: test_model --seed %llu --runs 1 --steps %llu --profile %s --verbose\n",
-		       d.message, (unsigned long long)seed, (unsigned long long)set->steps,
-		       set->profile == &fc_profile_small ? "small" : "wide");
+		printf("differs: %s\nagain: %s\n", d.message, fc_blame_text());
 	for (int i = 0; i < FC_STEP_KINDS; i++) {
 		count[i][0] += d.count[i][0];
 		count[i][1] += d.count[i][1];
@@ -125,7 +148,8 @@ int main(int argc, char **argv)
 	int bad = 0;
 
 	if (parse(argc, argv, &set)) {
-		fprintf(stderr, "usage: test_model [--seed S] [--runs N] [--steps N] [--profile wide|small] [--verbose]\n");
+		fprintf(stderr, "usage: test_model [--seed S] [--runs N] [--steps N] [--profile wide|small|bulk] "
+				"[--verbose]\n");
 		return 2;
 	}
 	for (uint64_t i = 0; i < set.runs && !bad; i++)

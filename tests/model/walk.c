@@ -125,7 +125,7 @@ struct seen {
 	struct {
 		uint64_t ino;
 		uint32_t number; /* 0: free */
-	} *slot;
+	} * slot;
 	size_t room; /* a power of two */
 	uint32_t count;
 };

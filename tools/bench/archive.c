@@ -128,7 +128,7 @@ int fc_archive_scan(struct bench_step *step, const char *path, struct fc_archive
 		fc_step_progress(step, (uint64_t)archive_filter_bytes(a, -1), (uint64_t)st.st_size);
 	}
 	if (!more && !out->files)
-		more = fc_step_fail(step, "%s: an archive without anything in it", path);
+		more = fc_step_fail(step, "%s: unreadable or broken archive: there is nothing in it", path);
 	if (a)
 		archive_read_free(a);
 	return more;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "chart.h"
 
 #define WIDTH 960
-#define LABELS 300 /* of the figures' names, on the left */
+#define LABELS 330 /* of the figures' names, on the left */
 #define VALUES 60  /* of the figures, on the right */
 #define BAR 15
 #define GAP 9  /* between figures */
@@ -54,21 +55,35 @@ static void begin(FILE *out, double height, const char *title)
 		WIDTH, height, WIDTH, height, title);
 }
 
-/* A name that does not fit would run into its bar. */
-static void label(FILE *out, double y, const char *text)
+#define LABEL_CHARACTERS 46
+
+/* The place where at most n characters of UTF-8 end. */
+static size_t cut_at(const char *text, unsigned n)
 {
-	char cut[64];
-	size_t n = strlen(text);
-	if (n > 44) {
-		n = 43;
-		while (n && ((unsigned char)text[n] & 0xc0) == 0x80)
-			n--;
-		snprintf(cut, sizeof(cut), "%.*s…", (int)n, text);
+	size_t at = 0;
+	while (text[at] && n) {
+		at++;
+		while (((unsigned char)text[at] & 0xc0) == 0x80)
+			at++;
+		n--;
+	}
+	return at;
+}
+
+/* A name that does not fit would run into its bar. */
+static void label(FILE *out, double y, const char *workload, const char *title)
+{
+	char *text = fc_bench_format("%s%s%s", workload, *workload ? ": " : "", title);
+	size_t n = cut_at(text, LABEL_CHARACTERS);
+	if (text[n]) {
+		char *cut = fc_bench_format("%.*s…", (int)cut_at(text, LABEL_CHARACTERS - 1), text);
+		free(text);
 		text = cut;
 	}
 	fprintf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", LABELS - 10, y);
 	fc_html_text(out, text);
 	fputs("</text>\n", out);
+	free(text);
 }
 
 /* ---- ratios ------------------------------------------------------------------ */
@@ -130,7 +145,7 @@ void fc_chart_ratios(const struct bench_report *r, FILE *out)
 	ratio_grid(&a, height, out);
 	for (unsigned i = 0; i < r->serieses; i++, y += each) {
 		const struct bench_series *s = &r->series[i];
-		label(out, y + BAR - 3, s->title);
+		label(out, y + BAR - 3, s->workload, s->title);
 		for (unsigned p = 1; p < r->places; p++)
 			ratio_bar(&a, &s->ratio[p], p, y + BAR * (p - 1), out);
 		if (s->published > 0)
@@ -175,7 +190,7 @@ void fc_chart_cpu(const struct bench_report *r, FILE *out)
 	for (unsigned i = 0; i < r->outcomes; i++) {
 		if (strcmp(r->outcome[i].status, "measured"))
 			continue;
-		label(out, y + BAR - 3, r->outcome[i].title);
+		label(out, y + BAR - 3, "", r->outcome[i].title);
 		for (unsigned p = 0; p < r->places; p++) {
 			fc_report_cpu(r, r->outcome[i].workload, p, &work, &daemon);
 			cpu_bar(scale, work, daemon, p, y + BAR * p, out);

@@ -106,7 +106,7 @@ static bool name_taken(const struct bench_options *o, const char *name)
 static int read_compare(char *text, struct bench_options *out)
 {
 	char *mark = strchr(text, '=');
-	if (!mark || mark == text || !mark[1] || strspn(text, "=,\n\t ") || mark - text > 24) {
+	if (!mark || mark == text || !mark[1] || strcspn(text, ",\n\t ") < (size_t)(mark - text) || mark - text > 24) {
 		fc_bench_warn("--compare wants NAME=DIR, with a name of at most 24 bytes");
 		return -1;
 	}

@@ -3,7 +3,7 @@
  * One self-contained page: nothing is loaded from elsewhere, no scripts. Colours
  * are variables with a light and a dark value; charts are in chart.c.
  */
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "chart.h"
@@ -56,6 +56,17 @@ static void element(FILE *out, const char *open, const char *text, const char *c
 	fputs(open, out);
 	fc_html_text(out, text);
 	fputs(close, out);
+}
+
+static void paragraphs(const char *text, FILE *out)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		char *one = fc_bench_format("%.*s", (int)n, text);
+		element(out, "<p>", one, "</p>\n");
+		free(one);
+		text += n + (text[n] == '\n');
+	}
 }
 
 static void number(FILE *out, const char *text)
@@ -165,7 +176,7 @@ void fc_html_write(const struct bench_report *r, FILE *out)
 	fprintf(out, "<p class=\"soft\">%s · fusecrypt ", r->date);
 	fc_html_text(out, r->version);
 	fprintf(out, " · size %s · %u run%s each</p>\n", r->size, r->runs, r->runs == 1 ? "" : "s");
-	element(out, "<p>", r->verdict, "</p>\n");
+	paragraphs(r->verdict, out);
 	for (unsigned i = 0; i < r->warnings; i++)
 		element(out, "<p class=\"warn\"><strong>Warning:</strong> ", r->warning[i], "</p>\n");
 	if (r->serieses) {

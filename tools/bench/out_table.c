@@ -88,11 +88,12 @@ static void finish(struct table *t, FILE *out)
 	memset(t, 0, sizeof(*t));
 }
 
+/* Lines end where the text says, and where they get too long. */
 static void print_wrapped(FILE *out, const char *text)
 {
 	unsigned column = 0;
 	while (*text) {
-		size_t n = strcspn(text, " ");
+		size_t n = strcspn(text, " \n");
 		char *word = fc_bench_format("%.*s", (int)n, text);
 		unsigned w = width_of(word);
 		if (column && column + 1 + w > WRAP) {
@@ -103,7 +104,11 @@ static void print_wrapped(FILE *out, const char *text)
 		column += w + (column ? 1 : 0);
 		free(word);
 		text += n;
-		text += strspn(text, " ");
+		if (*text == '\n') {
+			fputc('\n', out);
+			column = 0;
+		}
+		text += strspn(text, " \n");
 	}
 	fputc('\n', out);
 }

@@ -302,5 +302,6 @@ void fc_report_published_text(const struct bench_series *s, char out[64])
 	if (s->published > 0 && s->published_high > 0)
 		snprintf(out, 64, "×%.2f–%.2f %s", s->published, s->published_high, s->published_by);
 	else if (s->published > 0)
-		snprintf(out, 64, "×%.*f %s", s->published < 1.1 ? 3 : 2, s->published, s->published_by);
+		snprintf(out, 64, "×%.*f %s", s->published < 1.1 && s->published != 1 ? 3 : 2, s->published,
+			 s->published_by);
 }

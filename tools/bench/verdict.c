@@ -16,10 +16,18 @@ static void say(char **text, const char *format, ...)
 	if (vasprintf(&more, format, args) < 0)
 		abort();
 	va_end(args);
-	char *both = fc_bench_format("%s%s%s", *text, **text ? " " : "", more);
+	size_t n = strlen(*text);
+	char *both = fc_bench_format("%s%s%s", *text, n && (*text)[n - 1] != '\n' ? " " : "", more);
 	free(*text);
 	free(more);
 	*text = both;
+}
+
+static void end_paragraph(char **text)
+{
+	char *ended = fc_bench_format("%s%s", *text, **text ? "\n" : "");
+	free(*text);
+	*text = ended;
 }
 
 /* Each workload once, however many rows it has; NAN if none counts. */
@@ -160,10 +168,14 @@ void fc_verdict_make(struct bench_report *r)
 		say_extremes(r, p, &text);
 		say_cpu(r, p, &text);
 		say_controls(r, p, &text);
+		end_paragraph(&text);
 	}
 	say_outcomes(r, &text);
 	if (!*text)
 		say(&text, "Nothing was measured.");
+	size_t n = strlen(text);
+	if (text[n - 1] == '\n')
+		text[n - 1] = '\0';
 	free(r->verdict);
 	r->verdict = text;
 }

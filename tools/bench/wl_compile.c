@@ -193,10 +193,7 @@ static int verify(struct bench_step *step)
 }
 
 static const struct bench_row rows[] = {
-	{ .name = "compile",
-	  .title = "compile a source tree",
-	  .kind = ROW_TIME,
-	  .published = { 1.036, 0, "dm-crypt" } },
+	{ .name = "compile", .title = "build a source tree", .kind = ROW_TIME, .published = { 1.036, 0, "dm-crypt" } },
 };
 
 static const struct bench_part parts[] = {

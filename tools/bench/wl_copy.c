@@ -97,14 +97,8 @@ static int verify(struct bench_step *step)
 }
 
 static const struct bench_row rows[] = {
-	{ .name = "read-write",
-	  .title = "copy a file, reading and writing",
-	  .kind = ROW_TIME,
-	  .published = { 4.40, 0, "PGP" } },
-	{ .name = "system",
-	  .title = "copy a file, the system's own way",
-	  .kind = ROW_TIME,
-	  .published = { 4.40, 0, "PGP" } },
+	{ .name = "read-write", .title = "by reading and writing", .kind = ROW_TIME, .published = { 4.40, 0, "PGP" } },
+	{ .name = "system", .title = "the system's own way", .kind = ROW_TIME, .published = { 4.40, 0, "PGP" } },
 };
 
 static const struct bench_part parts[] = {

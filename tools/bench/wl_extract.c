@@ -129,7 +129,7 @@ static int verify(struct bench_step *step)
 }
 
 static const struct bench_row rows[] = {
-	{ .name = "extract", .title = "extract an archive", .kind = ROW_TIME, .published = { 1.039, 0, "FileVault" } },
+	{ .name = "extract", .title = "unpack an archive", .kind = ROW_TIME, .published = { 1.039, 0, "FileVault" } },
 };
 
 static const struct bench_part parts[] = {

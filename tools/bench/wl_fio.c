@@ -109,7 +109,7 @@ static int server_run(struct bench_step *step)
 
 static const struct bench_row server_rows[] = {
 	{ .name = "file-server",
-	  .title = "fio, IOMeter's file server",
+	  .title = "file server",
 	  .kind = ROW_REPORTED,
 	  .unit = "s",
 	  .published = { 1.42, 0, "dm-crypt" } },
@@ -199,7 +199,7 @@ static int network_run(struct bench_step *step)
 
 static const struct bench_row network_rows[] = {
 	{ .name = "network",
-	  .title = "fio, network job",
+	  .title = "network job",
 	  .kind = ROW_REPORTED,
 	  .unit = "s",
 	  .published = { 1.0, 0, "dm-crypt" } },

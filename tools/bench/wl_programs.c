@@ -112,7 +112,7 @@ static int gpg_verify(struct bench_step *step)
 }
 
 static const struct bench_row gpg_rows[] = {
-	{ .name = "encrypt", .title = "GnuPG encrypts a file", .kind = ROW_TIME, .published = { 1.23, 0, "dm-crypt" } },
+	{ .name = "encrypt", .title = "encrypt a file", .kind = ROW_TIME, .published = { 1.23, 0, "dm-crypt" } },
 };
 
 static const struct bench_part gpg_parts[] = {
@@ -206,10 +206,7 @@ static int povray_verify(struct bench_step *step)
 }
 
 static const struct bench_row povray_rows[] = {
-	{ .name = "raytrace",
-	  .title = "POV-Ray draws a picture",
-	  .kind = ROW_TIME,
-	  .published = { 1.0, 0, "dm-crypt" } },
+	{ .name = "raytrace", .title = "draw a picture", .kind = ROW_TIME, .published = { 1.0, 0, "dm-crypt" } },
 };
 
 static const struct bench_part povray_parts[] = {

@@ -98,7 +98,7 @@ static int verify(struct bench_step *step)
 
 static const struct bench_row rows[] = {
 	{ .name = "insert",
-	  .title = "SQLite, a transaction an insertion",
+	  .title = "a transaction an insertion",
 	  .kind = ROW_TIME,
 	  .published = { 1.45, 1.8, "dm-crypt" } },
 };

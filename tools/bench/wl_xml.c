@@ -170,8 +170,8 @@ static int verify_written(struct bench_step *step)
 }
 
 static const struct bench_row rows[] = {
-	{ .name = "write", .title = "write a large XML file", .kind = ROW_TIME, .published = { 1.0, 0, "dm-crypt" } },
-	{ .name = "read", .title = "read a large XML file", .kind = ROW_TIME, .published = { 1.0, 0, "dm-crypt" } },
+	{ .name = "write", .title = "write a large file", .kind = ROW_TIME, .published = { 1.0, 0, "dm-crypt" } },
+	{ .name = "read", .title = "read a large file", .kind = ROW_TIME, .published = { 1.0, 0, "dm-crypt" } },
 };
 
 static const struct bench_part parts[] = {

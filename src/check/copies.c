@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What exists twice at a fixed place: header, root records, salt table. */
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "check/checker.h"
+
+#define SECTOR 512u
+
+static const char writes_anew[] = "written anew";
+static const uint64_t header_offset[2] = { FC_HEADER_A, FC_HEADER_B };
+static const uint64_t root_offset[2] = { FC_ROOT_A, FC_ROOT_B };
+static const uint64_t salts_offset[2] = { FC_SALTS_A, FC_SALTS_B };
+
+/* What a reading error makes of a copy; notes those of the disk. */
+static const char *how(struct fc_checker *c, int error)
+{
+	if (error == FC_EIO)
+		c->disk_error = true;
+	return error == FC_ENOENT ? "is empty" : error == FC_EIO ? "cannot be read" : "does not authenticate";
+}
+
+/* ---- header ------------------------------------------------------------------ */
+
+static void judge_headers(struct fc_checker *c, const struct fc_headers *h, const int status[2], int best)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		const char *wrong = status[i] ? how(c, status[i]) : "is older than the other one";
+
+		c->header_bad[i] = status[i] || h->copy[i].sequence != h->copy[best].sequence;
+		if (c->header_bad[i])
+			fc_find(c, FC_CHECK_HEADER, 0, writes_anew, "copy %c of the header %s", 'A' + i, wrong);
+	}
+}
+
+static int check_headers(struct fc_checker *c)
+{
+	struct fc_headers *h = malloc(sizeof(*h));
+	int status[2], best = -1, i, r;
+
+	if (!h)
+		return FC_ENOMEM;
+	r = fc_headers_load(c->io, h);
+	if (!r) {
+		best = fc_headers_verified(h, c->keys->header);
+		r = best < 0 ? best : 0;
+	}
+	if (!r) {
+		for (i = 0; i < 2; i++)
+			status[i] = h->status[i] ? h->status[i] : fc_header_verify(h->raw[i], c->keys->header);
+		c->header = h->copy[best];
+		memcpy(c->result->uuid, c->header.uuid, FC_UUID_BYTES);
+		judge_headers(c, h, status, best);
+		if (c->options->repair && c->header.ro_compat & ~FC_RO_COMPAT_KNOWN)
+			r = FC_ENEWER;
+	}
+	free(h);
+	return r;
+}
+
+/* ---- roots ----------------------------------------------------------------------- */
+
+static void bad_root(struct fc_checker *c, unsigned slot, unsigned copy, const char *wrong)
+{
+	c->root_bad = c->commit = true;
+	fc_find(c, FC_CHECK_ROOT, 0, writes_anew, "copy %c of root record %u %s", 'A' + (int)copy, slot, wrong);
+}
+
+/* A copy that opens: is it the one that should be there, and all of it? */
+static int judge_root(struct fc_checker *c, unsigned slot, unsigned copy)
+{
+	uint8_t raw[FC_BLOCK];
+	int r = fc_io_read(c->io, raw, sizeof(raw), root_offset[copy] + slot * FC_BLOCK);
+	bool newest;
+
+	if (r)
+		return r;
+	newest = !memcmp(raw + FC_ROOT_SECTOR - FC_TAG_BYTES, c->roots.tag[slot], FC_TAG_BYTES);
+	/* copy B of the newest root may not have reached the disk when the power went */
+	if (!newest && !(copy == 1 && (int)slot == c->roots.newest))
+		bad_root(c, slot, copy, "is older than the other one");
+	if (!sodium_is_zero(raw + FC_ROOT_SECTOR, sizeof(raw) - FC_ROOT_SECTOR))
+		bad_root(c, slot, copy, "is followed by bytes where none belong");
+	return 0;
+}
+
+/* An old header opens with keys that were taken out. */
+static int check_header_age(struct fc_checker *c, const struct fc_root *root)
+{
+	uint64_t sequence = c->options->header_sequence ? c->options->header_sequence : c->header.sequence;
+
+	if (sequence >= root->header_seq)
+		return 0;
+	c->commit = true;
+	fc_find(c, FC_CHECK_HEADER, 0, "accepted", "the header is older than the one that the root accepts: it was put back");
+	return c->options->accept_older ? 0 : FC_EOLDER;
+}
+
+static int check_roots(struct fc_checker *c)
+{
+	struct fc_check_result *res = c->result;
+	const struct fc_root *root;
+	unsigned slot, copy;
+	int r = fc_roots_load(c->io, c->keys, c->header.uuid, &c->roots);
+
+	for (slot = 0; slot < FC_ROOT_SLOTS; slot++)
+		for (copy = 0; copy < 2; copy++) {
+			int status = c->roots.status[slot][copy];
+
+			if (status)
+				bad_root(c, slot, copy, how(c, status));
+			else if (!r)
+				r = judge_root(c, slot, copy);
+		}
+	if (r)
+		return r;
+	root = &c->roots.root[c->roots.newest];
+	res->newest_lost = c->roots.doubtful;
+	res->older = root->generation < c->options->seen_generation ||
+		     (root->generation == c->options->seen_generation &&
+		      memcmp(c->roots.tag[c->roots.newest], c->options->seen_tag, FC_TAG_BYTES));
+	if (c->roots.doubtful)
+		fc_find(c, FC_CHECK_ROOT, 0, "given up: the older state is gone on from",
+			"a root record that may be the newest cannot be read; the older state of generation %llu can",
+			(unsigned long long)root->generation);
+	return check_header_age(c, root);
+}
+
+/* ---- salts -------------------------------------------------------------------------- */
+
+/* A write that a power cut tore leaves whole sectors, old ones and new ones; the
+ * other copy has the old ones, or the new ones. */
+static bool is_torn(const uint8_t *bad, const uint8_t *good)
+{
+	unsigned at, i, same = 0, other = 0;
+
+	for (at = 0; at < FC_BLOCK; at += SECTOR) {
+		unsigned differ = 0;
+
+		for (i = 0; i < SECTOR; i++)
+			differ += bad[at + i] != good[at + i];
+		if (differ && (differ < SECTOR / 2 || sodium_is_zero(bad + at, SECTOR)))
+			return false;
+		same += !differ;
+		other += differ > 0;
+	}
+	return same && other;
+}
+
+static bool may_be_torn(struct fc_checker *c, uint32_t index, unsigned copy)
+{
+	uint8_t bad[FC_BLOCK], good[FC_BLOCK];
+
+	return index == c->roots.root[c->roots.newest].sessions / FC_SALTS_PER_BLOCK &&
+	       !fc_io_read(c->io, bad, FC_BLOCK, salts_offset[copy] + (uint64_t)index * FC_BLOCK) &&
+	       !fc_io_read(c->io, good, FC_BLOCK, salts_offset[1 - copy] + (uint64_t)index * FC_BLOCK) &&
+	       is_torn(bad, good);
+}
+
+static int check_salts(struct fc_checker *c)
+{
+	const struct fc_root *root = &c->roots.root[c->roots.newest];
+	uint32_t index;
+	int r = fc_sessions_load(c->io, c->keys, c->header.cipher, c->header.uuid, root->sessions, &c->sessions);
+
+	for (index = 0; !r && index * FC_SALTS_PER_BLOCK < root->sessions; index++) {
+		int status[2];
+		unsigned copy;
+
+		fc_sessions_copies(c->sessions, c->io, index, status);
+		for (copy = 0; copy < 2; copy++) {
+			uint32_t *bad;
+
+			if (!status[copy] || (!status[1 - copy] && may_be_torn(c, index, copy)))
+				continue;
+			fc_find(c, FC_CHECK_SALTS, 0, writes_anew, "copy %c of block %u of the salt table %s",
+				'A' + (int)copy, index, how(c, status[copy]));
+			bad = fc_list_add(&c->salts_bad, sizeof(*bad));
+			if (!bad)
+				return FC_ENOMEM;
+			*bad = 2 * index + copy;
+		}
+	}
+	return r;
+}
+
+/* ---- all -------------------------------------------------------------------------------- */
+
+/* Can the topmost node of a root's file tree be read? */
+static bool opens(struct fc_checker *c, const struct fc_root *root)
+{
+	struct fc_forest forest = { .io = c->io, .sessions = c->sessions };
+	struct fc_tree tree = { .forest = &forest, .kind = FC_TREE_FILE, .root = root->file_tree };
+	uint8_t *raw = malloc(FC_NODE_BYTES);
+	int r = raw ? fc_tree_read(&tree, &root->file_tree, raw) : FC_ENOMEM;
+
+	free(raw);
+	if (r == FC_EIO)
+		c->disk_error = true;
+	return !r;
+}
+
+static void check_tops(struct fc_checker *c)
+{
+	int newest = c->roots.newest, other = 1 - newest;
+	const struct fc_root *root = &c->roots.root[newest], *older = &c->roots.root[other];
+
+	c->root_readable = opens(c, root);
+	c->older_readable = (!c->roots.status[other][0] || !c->roots.status[other][1]) && opens(c, older);
+	if (c->root_readable)
+		return;
+	c->result->newest_lost = true;
+	if (c->older_readable)
+		fc_find(c, FC_CHECK_NODE, 0, "given up: the older state is gone on from",
+			"the topmost node of the newest tree of files cannot be read; the older one of generation %llu can",
+			(unsigned long long)older->generation);
+	else
+		fc_find(c, FC_CHECK_NODE, 0, NULL, "the topmost node of the tree of files cannot be read");
+}
+
+int fc_check_copies(struct fc_checker *c)
+{
+	int r = check_headers(c);
+
+	if (!r)
+		r = check_roots(c);
+	if (!r)
+		r = check_salts(c);
+	if (!r)
+		check_tops(c);
+	return r;
+}
+
+static int mend_header(struct fc_checker *c)
+{
+	uint8_t raw[FC_HEADER_BYTES];
+	int i, r = 0;
+
+	for (i = 0; !r && i < 2; i++) {
+		if (!c->header_bad[i])
+			continue;
+		fc_header_encode(&c->header, header_offset[i], c->keys->header, raw);
+		r = fc_io_write(c->io, raw, sizeof(raw), header_offset[i]);
+		c->result->changed = true;
+	}
+	return r ? r : fc_io_sync(c->io);
+}
+
+/* The same bytes as in the other copy: nothing is sealed anew. */
+static int copy_salts(struct fc_checker *c, uint32_t index, unsigned to)
+{
+	uint8_t raw[FC_BLOCK];
+	int r = fc_io_read(c->io, raw, sizeof(raw), salts_offset[1 - to] + (uint64_t)index * FC_BLOCK);
+
+	return r ? r : fc_io_write(c->io, raw, sizeof(raw), salts_offset[to] + (uint64_t)index * FC_BLOCK);
+}
+
+static int mend_salts(struct fc_checker *c)
+{
+	const uint32_t *bad = c->salts_bad.at;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; !r && i < c->salts_bad.n; i++) {
+		uint32_t index = bad[i] / 2;
+
+		c->result->changed = true;
+		if (i + 1 < c->salts_bad.n && bad[i + 1] / 2 == index) {
+			r = fc_sessions_renew(c->fs->sessions, c->io, index);
+			i++;
+		} else {
+			r = copy_salts(c, index, bad[i] % 2);
+		}
+	}
+	return r ? r : fc_io_sync(c->io);
+}
+
+int fc_mend_copies(struct fc_checker *c)
+{
+	int r = c->header_bad[0] || c->header_bad[1] ? mend_header(c) : 0;
+
+	return r || !c->salts_bad.n ? r : mend_salts(c);
+}
