@@ -36,7 +36,7 @@ static int say_terminal(int rc)
 			   "--passphrase-fd or --key-file");
 	else if (rc == FC_EFBIG)
 		unlock_say("the passphrase is longer than %u bytes", FC_PASSPHRASE_MAX);
-	else if (rc != FC_EINTERRUPTED)
+	else if (rc && rc != FC_EINTERRUPTED)
 		unlock_say("the terminal cannot be read");
 	return rc;
 }

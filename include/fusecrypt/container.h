@@ -39,7 +39,7 @@ struct fc_fs_options {
 	size_t dirty_bytes;   /* of file data not yet written, 0: 64 MiB */
 	uint64_t seen_generation; /* highest generation this machine saw, 0 none */
 	uint8_t seen_tag[FC_TAG_BYTES]; /* of the root with that generation */
-	/* The clock; NULL: CLOCK_REALTIME. */
+	/* The clock; NULL: CLOCK_REALTIME_COARSE. */
 	struct fc_time (*now)(void *arg);
 	/* After a root became durable. Called without locks, from any thread. */
 	void (*committed)(void *arg, uint64_t generation, const uint8_t tag[FC_TAG_BYTES]);

@@ -126,6 +126,17 @@ static int other_root(struct fc_roots *roots)
 	return 0;
 }
 
+/* Is there a copy that the disk did not give us? */
+static bool unread(const struct fc_roots *roots)
+{
+	unsigned slot;
+
+	for (slot = 0; slot < FC_ROOT_SLOTS; slot++)
+		if (roots->status[slot][0] == FC_EIO || roots->status[slot][1] == FC_EIO)
+			return true;
+	return false;
+}
+
 /* Which root to start from; FC_EOLDER when something newer was seen or is lost. */
 static int find_root(struct fc_fs *fs)
 {
@@ -149,6 +160,8 @@ static int find_root(struct fc_fs *fs)
 		return 0;
 	if (fs->root.generation == seen && memcmp(fs->root_tag, o->seen_tag, FC_TAG_BYTES))
 		roots.doubtful = true; /* another history with the same number */
+	if (roots.doubtful && unread(&roots))
+		return FC_EIO; /* may be read another time */
 	if (!o->accept_older && (roots.doubtful || fs->root.generation < seen))
 		return FC_EOLDER;
 	return 0;

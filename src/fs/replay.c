@@ -149,6 +149,8 @@ static int apply(struct fc_fs *fs, const struct fc_op *op)
 	if (!r || r == FC_ENOMEM)
 		return r;
 	if (fs->damage) {
+		if (op->kind == FC_OP_CREATE)
+			fc_fs_took_ino(fs, op->ino); /* its number may be known elsewhere */
 		fs->damage->skipped(fs->damage->arg, ino, r);
 		return 0;
 	}

@@ -37,7 +37,8 @@ if [ "$(id -u)" -eq 0 ]; then
 	mkdir bound
 	mount --bind outer bound
 	FC_STACK+=("host $CASE_TMP/bound")
-	bad outer/inner/box bound 'already a mount point'
+	bad outer/inner/box bound 'inside' # by another name of it
+	bad box bound 'already a mount point'
 fi
 
 # the marker of a locked directory

@@ -29,9 +29,12 @@ t.wait_for("New passphrase")
 t.type("gr\u00fcn wood \n")
 t.wait_for("again: ")
 t.type("gr\u00fcn wood \n")
+t.wait_for("[y/n] ") # a recovery code is offered
+os.write(t.fd, b"n\n")
 code, said = t.end()
 expect(code, 0, "init: " + said)
 expect("wood" in said, False, "an echo of what was typed")
+expect("fusecrypt:" in said, False, "a message without need: " + said)
 expect(os.path.getsize("out"), 0, "on standard output")
 
 # init: never agreed
@@ -55,6 +58,7 @@ t.wait_for("Passphrase for ")
 t.type("gr\u00fcn wood \n")
 code, said = t.end()
 expect(code, 0, "mount: " + said)
+expect("fusecrypt:" in said, False, "a message without need: " + said)
 expect(os.path.ismount("mnt"), True, "mounted")
 expect(subprocess.call([F, "umount", "mnt"]), 0, "umount")
 

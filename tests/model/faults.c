@@ -17,6 +17,7 @@
 #include "parallel.h"
 
 #define COMMIT_EVERY 12u
+#define STEPS_BEFORE 40u /* in a container that was in use */
 #define FULL_STEP (16u << 10)
 
 static const char *const kinds[FC_SIM_KINDS] = { "read", "write", "sync", "punch", "allocate" };
@@ -39,6 +40,7 @@ struct settings {
 struct job {
 	const struct settings *set;
 	struct fc_disk base;
+	struct fc_model *model; /* of base */
 	uint64_t seed;
 	struct fc_tally *tally;
 };
@@ -110,6 +112,7 @@ struct run {
 	struct fc_explore x;
 	const char *what; /* went wrong */
 	size_t met;       /* steps that failed because of the fault */
+	size_t silent;    /* steps that were done although one of their reads failed */
 };
 
 static enum fc_drive_end bad(struct run *run, const char *what)
@@ -148,13 +151,29 @@ static bool wants_durable(enum fc_step_kind kind)
 	return kind == FC_STEP_SYNC || kind == FC_STEP_COMMIT || kind == FC_STEP_REOPEN;
 }
 
+/* A step that was done although a call failed: only reads have another copy to
+ * go to, or can be done again later. */
+static enum fc_drive_end check_silence(struct run *run, const uint64_t before[FC_SIM_KINDS])
+{
+	const struct fc_disk *disk = &run->r.disk;
+
+	run->silent += disk->failed[FC_SIM_READ] > before[FC_SIM_READ];
+	if (disk->failed[FC_SIM_WRITE] > before[FC_SIM_WRITE] || disk->failed[FC_SIM_SYNC] > before[FC_SIM_SYNC])
+		return bad(run, "it reported success although a write or sync failed");
+	return FC_DRIVE_SAME;
+}
+
 /* One step, and what the rules say of how it ended. */
 static enum fc_drive_end step(struct run *run, const struct fc_step *s, bool *sync_failed)
 {
 	struct fc_disk *disk = &run->r.disk;
 	bool spared = run->plan->limit && needs_no_space(s, run->r.drive.model);
-	enum fc_drive_end end = fc_record_step(&run->r, s);
+	uint64_t before[FC_SIM_KINDS];
+	enum fc_drive_end end;
 
+	for (int i = 0; i < FC_SIM_KINDS; i++)
+		before[i] = disk->failed[i];
+	end = fc_record_step(&run->r, s);
 	if (end == FC_DRIVE_DIFFERS)
 		return bad(run, run->r.drive.message);
 	if (end == FC_DRIVE_FAULT) {
@@ -163,9 +182,11 @@ static enum fc_drive_end step(struct run *run, const struct fc_step *s, bool *sy
 			return bad(run, "it needs no space, and failed on a full disk");
 	} else if (*sync_failed && wants_durable(s->kind)) {
 		return bad(run, "a sync reported success after one had failed (R10)");
+	} else if (!run->r.drive.error) {
+		end = check_silence(run, before);
 	}
 	*sync_failed = disk->failed[FC_SIM_SYNC] > 0;
-	return FC_DRIVE_SAME;
+	return end == FC_DRIVE_FAULT ? FC_DRIVE_SAME : end;
 }
 
 static enum fc_drive_end steps(struct run *run, struct fc_script *script, uint64_t n)
@@ -215,12 +236,11 @@ static enum fc_drive_end afterwards(struct run *run)
 
 static int one_case(struct job *job, const struct plan *plan, uint64_t calls[FC_SIM_KINDS])
 {
-	struct fc_model *model = fc_model_new(0, 0, fc_script_time(0));
 	struct fc_script script = { .profile = &fc_profile_small, .state = job->seed };
 	struct run run = { .plan = plan, .x = { .samples = 6, .random = script } };
 	enum fc_drive_end end;
 
-	fc_record_init(&run.r, &job->base, model, 0, NULL);
+	fc_record_init(&run.r, &job->base, job->model, 0, NULL);
 	run.r.drive.faults = FC_ERR(FC_EIO) | FC_ERR(FC_ENOSPC) | FC_ERR(FC_EROFS);
 	break_disk(run.r.disk.sim, plan);
 	end = fc_record_open(&run.r);
@@ -245,9 +265,9 @@ static int one_case(struct job *job, const struct plan *plan, uint64_t calls[FC_
 	job->tally->steps += run.r.steps;
 	job->tally->tried += run.x.tried;
 	job->tally->distinct += run.met > 0;
+	job->tally->recoveries += run.silent > 0;
 	fc_seen_free(run.x.seen);
 	fc_record_free(&run.r);
-	fc_model_free(model);
 	return end != FC_DRIVE_SAME;
 }
 
@@ -310,20 +330,49 @@ static void all_cases(struct job *job)
 	full_disks(job, before, after);
 }
 
+/* A container that is new; or one that was in use, with a log to replay. */
+static void make_base(struct job *job)
+{
+	struct fc_script script = { .profile = &fc_profile_small, .state = job->seed + 1000000 };
+	enum fc_drive_end end = FC_DRIVE_SAME;
+	struct fc_drive d;
+
+	fc_disk_format(&job->base, FC_CIPHER_AES256GCM, fc_script_time(0));
+	fc_drive_init(&d, &job->base, fc_model_new(0, 0, fc_script_time(0)));
+	if (job->seed % 2)
+		end = fc_drive_open(&d, false);
+	for (unsigned i = 0; end == FC_DRIVE_SAME && d.fs && i < STEPS_BEFORE; i++) {
+		struct fc_step s;
+
+		fc_script_next(&script, d.model, &s);
+		if (i == STEPS_BEFORE / 2 || i == STEPS_BEFORE - 1)
+			s.kind = i == STEPS_BEFORE / 2 ? FC_STEP_COMMIT : FC_STEP_SYNC;
+		end = fc_drive_step(&d, &s);
+	}
+	if (end != FC_DRIVE_SAME) {
+		fprintf(stderr, "before any fault: %s\n", d.message);
+		abort();
+	}
+	job->model = fc_model_clone(d.model);
+	fc_model_reopen(job->model);
+	fc_drive_free(&d);
+}
+
 static void work(void *arg, unsigned number, unsigned jobs, struct fc_tally *tally)
 {
 	const struct settings *set = arg;
 	struct job job = { .set = set, .tally = tally };
 
-	fc_disk_format(&job.base, FC_CIPHER_AES256GCM, fc_script_time(0));
 	for (uint64_t i = number; i < set->seeds && !tally->bad; i += jobs) {
 		job.seed = set->seed + i;
+		make_base(&job);
 		if (set->one)
 			try_case(&job, &set->plan);
 		else
 			all_cases(&job);
+		fc_disk_free(&job.base);
+		fc_model_free(job.model);
 	}
-	fc_disk_free(&job.base);
 }
 
 int main(int argc, char **argv)
@@ -339,8 +388,9 @@ int main(int argc, char **argv)
 	if (set.one)
 		set.seeds = 1;
 	fc_parallel(set.jobs, work, &set, &sum);
-	printf("faults: seed %llu, %llu faults injected (%llu met by an operation), %llu crash states after them: %s\n",
+	printf("faults: seed %llu, %llu faults injected (%llu failed an operation, %llu reads were made good), "
+	       "%llu crash states after them: %s\n",
 	       (unsigned long long)set.seed, (unsigned long long)sum.runs, (unsigned long long)sum.distinct,
-	       (unsigned long long)sum.tried, sum.bad ? "WRONG" : "all right");
+	       (unsigned long long)sum.recoveries, (unsigned long long)sum.tried, sum.bad ? "WRONG" : "all right");
 	return sum.bad != 0;
 }

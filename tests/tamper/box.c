@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "content.h"
 #include "store/header.h"
 
 const uint8_t box_master[FC_KEY_BYTES] = { 7, 7, 7, 1 };
+#define MOVING "dir-2/moving-"
+
 static const struct fc_cred cred = { .uid = 1000, .gid = 100, .umask = 022 };
 
 static struct fc_time now(void *arg)
@@ -131,7 +134,7 @@ static void set_attributes(struct box *box, struct fc_fs *fs, uint64_t ino, cons
 	free(value);
 }
 
-static void create(struct box *box, struct fc_fs *fs, const struct box_file *file)
+static void create(struct box *box, struct fc_fs *fs, struct box_file *file)
 {
 	struct fc_attr attr = { 0 };
 	const char *name;
@@ -147,6 +150,7 @@ static void create(struct box *box, struct fc_fs *fs, const struct box_file *fil
 	expect(box, r, file->path);
 	if (r)
 		return;
+	file->ino = attr.ino;
 	if (S_ISREG(file->mode))
 		write_content(box, fs, attr.ino, file);
 	set_attributes(box, fs, attr.ino, file);
@@ -183,7 +187,7 @@ static void unlink_at(struct box *box, struct fc_fs *fs, const char *path)
 }
 
 /* Shares the blocks of one file with a new one. */
-static void copy_to(struct box *box, struct fc_fs *fs, const struct box_file *from, const struct box_file *to)
+static void copy_to(struct box *box, struct fc_fs *fs, const struct box_file *from, struct box_file *to)
 {
 	struct fc_attr attr = { 0 };
 	const char *name;
@@ -192,6 +196,7 @@ static void copy_to(struct box *box, struct fc_fs *fs, const struct box_file *fr
 	expect(box, fc_fs_mknod(fs, dir, name, &cred, to->mode, 0, &attr), to->path);
 	for (at = 0; at < to->size && done; at += done)
 		expect(box, fc_fs_copy(fs, ino_of(box, fs, from->path), at, attr.ino, at, to->size - at, &done), to->path);
+	to->ino = attr.ino;
 	fc_fs_forget(fs, attr.ino, 1);
 }
 
@@ -239,7 +244,7 @@ static void plan_other(struct box *box, unsigned i, const char *dir)
 		file = add(box, S_IFIFO | 0600, "%s/pipe-%u", dir, i);
 	} else if (i % 60 == 24) {
 		file = add(box, S_IFCHR | 0600, "%s/device-%u", dir, i);
-		file->rdev = 0x103;
+		file->rdev = makedev(1, 3);
 	} else {
 		file = add(box, S_IFLNK | 0777, "%s/link-%u", dir, i);
 		file->target = calloc(1, n + 1);
@@ -351,7 +356,6 @@ static void add_late(struct box *box, struct fc_fs *fs)
 static void log_record(struct box *box, struct fc_fs *fs, int n)
 {
 	struct box_file *file = add(box, S_IFREG | 0644, "dir-2/logged-%d", n), changed = { 0 };
-	struct fc_attr attr;
 	const char *name;
 	char from[32], to[32];
 	uint64_t dir;
@@ -365,11 +369,10 @@ static void log_record(struct box *box, struct fc_fs *fs, int n)
 	changed.seed = 600 + (uint64_t)n;
 	changed.path = "dir-2/changed";
 	write_content(box, fs, ino_of(box, fs, changed.path), &changed);
-	snprintf(from, sizeof(from), "dir-2/moving-%d", n - 1);
+	snprintf(from, sizeof(from), MOVING "%d", n - 1);
 	snprintf(to, sizeof(to), "moving-%d", n);
 	dir = parent_of(box, fs, from, &name);
 	expect(box, fc_fs_rename(fs, dir, name, dir, to, 0, &cred), from);
-	(void)attr;
 	expect(box, fc_fs_sync(fs), "sync");
 }
 
@@ -383,7 +386,7 @@ static void plan_logged(struct box *box)
 		changed->seed = 600 + (uint64_t)n;
 		changed->first = n ? n : BOX_OLDER;
 		changed->last = n;
-		moving = add(box, S_IFREG | 0644, "dir-2/moving-%d", n);
+		moving = add(box, S_IFREG | 0644, MOVING "%d", n);
 		moving->size = 700;
 		moving->seed = 700;
 		moving->first = changed->first;
@@ -393,7 +396,6 @@ static void plan_logged(struct box *box)
 
 static void fill(struct box *box, struct fc_fs *fs)
 {
-	struct box_file file = { .mode = S_IFREG | 0644 };
 	size_t i, n;
 
 	plan(box);
@@ -409,7 +411,6 @@ static void fill(struct box *box, struct fc_fs *fs)
 		if (box_has(&box->file[i], BOX_OLDER) && !strncmp(box->file[i].path, "dir-2/", 6))
 			create(box, fs, &box->file[i]);
 	make_orphans(box, fs);
-	(void)file;
 	churn(box, fs);
 }
 
@@ -429,13 +430,17 @@ int box_open(const struct fc_io *sim, bool read_only, bool accept_older, struct 
 	return io ? open_sim(io, read_only, accept_older, fs) : FC_ENOMEM;
 }
 
-static void count_children(struct box *box)
+/* Files that are in several states have one inode; it is noted at one of them. */
+static void set_inodes(struct box *box)
 {
 	size_t i, k;
 
 	for (i = 0; i < box->files; i++)
-		for (k = 0; S_ISDIR(box->file[i].mode) && k < box->files; k++)
-			box->file[i].children += content_is_in(box->file[k].path, box->file[i].path);
+		for (k = 0; !box->file[i].ino && k < i; k++)
+			if (box->file[k].ino && (!strcmp(box->file[i].path, box->file[k].path) ||
+						 (!strncmp(box->file[i].path, MOVING, sizeof(MOVING) - 1) &&
+						  !strncmp(box->file[k].path, MOVING, sizeof(MOVING) - 1))))
+				box->file[i].ino = box->file[k].ino;
 }
 
 int box_make(struct box *box, const struct box_settings *settings)
@@ -465,6 +470,6 @@ int box_make(struct box *box, const struct box_settings *settings)
 		log_record(box, fs, n);
 	box->sim = fc_io_sim_clone(io);
 	fc_fs_abandon(fs);
-	count_children(box);
+	set_inodes(box);
 	return box->failed || !box->sim || !box->older ? -1 : 0;
 }

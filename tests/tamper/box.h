@@ -32,9 +32,9 @@ struct box_file {
 	uint64_t size, seed, rdev;
 	bool holes;
 	char *target;	/* of a symbolic link */
+	uint64_t ino;
 	uint64_t small, big; /* seeds of attributes, 0: none */
 	int first, last; /* states in which it is there */
-	size_t children; /* of a directory, in all states */
 };
 
 struct box {
@@ -71,13 +71,10 @@ static inline bool box_has(const struct box_file *file, int state)
 {
 	return state >= file->first && state <= file->last;
 }
-/* Looks at a file as it is in that state: all right, or what is not. why: of the
- * first wrong thing (128 bytes). */
+/* Does its path lead to it? why: of the first wrong thing (BOX_WHY bytes). */
+#define BOX_WHY 128
+unsigned box_find(struct fc_fs *fs, const struct box_file *file, char *why);
+/* Looks at the inode itself, however it is reached; a directory as of that state. */
 unsigned box_look(const struct box *box, struct fc_fs *fs, const struct box_file *file, int state, char *why);
-/* The same under another path. */
-unsigned box_look_at(const struct box *box, struct fc_fs *fs, const struct box_file *file, const char *path, int state,
-		     char *why);
-/* Names in a directory that belong to no file of that state: how many. */
-size_t box_strangers(const struct box *box, struct fc_fs *fs, const struct box_file *dir, int state, char *why);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "box.h"
 #include "content.h"
@@ -31,14 +30,16 @@ static void met_error(struct look *l, unsigned what, int error)
 {
 	if (error == FC_EFORGED || error == FC_ECORRUPT || error == FC_EIO)
 		l->met |= what;
-	else if (error == FC_ENOENT || error == FC_ENODATA)
+	else if (error == FC_ENOENT || error == FC_ENODATA || error == FC_ESTALE)
 		l->met |= BOX_MISSING;
 	else
 		say(l, BOX_WRONG, "an error of the wrong kind", error, what);
 }
 
-static uint64_t find(struct look *l, const char *path)
+unsigned box_find(struct fc_fs *fs, const struct box_file *file, char *why)
 {
+	struct look l = { .fs = fs, .file = file, .why = why };
+	const char *path = file->path;
 	uint64_t ino = FC_INO_ROOT;
 
 	while (*path) {
@@ -49,16 +50,18 @@ static uint64_t find(struct look *l, const char *path)
 		int r;
 
 		memcpy(part, path, n);
-		r = fc_fs_lookup(l->fs, ino, part, &attr);
+		r = fc_fs_lookup(fs, ino, part, &attr);
 		if (r) {
-			met_error(l, BOX_NAME, r);
-			return 0;
+			met_error(&l, BOX_NAME, r);
+			return l.met;
 		}
 		ino = attr.ino;
-		fc_fs_forget(l->fs, ino, 1);
+		fc_fs_forget(fs, ino, 1);
 		path += n + (slash != NULL);
 	}
-	return ino;
+	if (ino != file->ino)
+		say(&l, BOX_WRONG, "another inode", (int64_t)ino, (int64_t)file->ino);
+	return l.met;
 }
 
 static void look_attr(struct look *l, uint64_t ino)
@@ -79,7 +82,7 @@ static void look_attr(struct look *l, uint64_t ino)
 		say(l, BOX_CHANGED, "size", (int64_t)attr.size, (int64_t)f->size);
 	if (attr.uid != 1000 || attr.gid != 100 || attr.mtime.sec != 1700000000)
 		say(l, BOX_CHANGED, "owner or time", attr.uid, attr.mtime.sec);
-	if (S_ISCHR(f->mode) && attr.rdev != makedev(0, 0x103))
+	if (S_ISCHR(f->mode) && attr.rdev != f->rdev)
 		say(l, BOX_WRONG, "device", (int64_t)attr.rdev, 0);
 }
 
@@ -242,39 +245,19 @@ static void look_names(struct look *l, uint64_t ino, const char *dir, int state)
 		l->met |= BOX_MISSING;
 }
 
-size_t box_strangers(const struct box *box, struct fc_fs *fs, const struct box_file *dir, int state, char *why)
-{
-	struct listing g = { .box = box, .dir = dir ? dir->path : "", .state = state, .why = why };
-	struct look l = { .box = box, .fs = fs, .why = why };
-	uint64_t ino = find(&l, g.dir);
-
-	if (ino)
-		list(fs, ino, &g);
-	return g.strangers;
-}
-
-unsigned box_look_at(const struct box *box, struct fc_fs *fs, const struct box_file *file, const char *path, int state,
-		     char *why)
-{
-	struct look l = { .box = box, .fs = fs, .file = file, .why = why };
-	uint64_t ino = find(&l, path);
-
-	if (!ino)
-		return l.met;
-	look_attr(&l, ino);
-	if (l.met & BOX_ATTR)
-		return l.met;
-	if (S_ISREG(file->mode))
-		look_data(&l, ino);
-	else if (S_ISLNK(file->mode))
-		look_target(&l, ino);
-	else if (S_ISDIR(file->mode))
-		look_names(&l, ino, file->path, state);
-	look_xattrs(&l, ino);
-	return l.met;
-}
-
 unsigned box_look(const struct box *box, struct fc_fs *fs, const struct box_file *file, int state, char *why)
 {
-	return box_look_at(box, fs, file, file->path, state, why);
+	struct look l = { .box = box, .fs = fs, .file = file, .why = why };
+
+	look_attr(&l, file->ino);
+	if (l.met & (BOX_ATTR | BOX_MISSING | BOX_WRONG))
+		return l.met;
+	if (S_ISREG(file->mode))
+		look_data(&l, file->ino);
+	else if (S_ISLNK(file->mode))
+		look_target(&l, file->ino);
+	else if (S_ISDIR(file->mode))
+		look_names(&l, file->ino, file->path, state);
+	look_xattrs(&l, file->ino);
+	return l.met;
 }
