@@ -92,8 +92,7 @@ static void read_name(int dir, char *name, size_t room)
 		snprintf(name, room, "a process");
 }
 
-/* Calls visit for the directory of each other process until it returns true. */
-static void each_process(bool (*visit)(void *arg, pid_t pid, int dir), void *arg)
+void fc_holders_each(bool (*visit)(void *arg, pid_t pid, int dir), void *arg)
 {
 	DIR *d = opendir("/proc");
 	struct dirent *e;
@@ -141,80 +140,6 @@ size_t fc_holders_find(dev_t dev, struct fc_holder *out, size_t room)
 	struct finding f = { .dev = dev, .out = out, .room = room };
 
 	if (room)
-		each_process(find_visit, &f);
+		fc_holders_each(find_visit, &f);
 	return f.count;
-}
-
-/* ---- other mounts of the same file system ------------------------------------ */
-
-static const struct fc_mount *by_id(const struct fc_mounts *all, unsigned id)
-{
-	for (size_t i = 0; i < all->count; i++)
-		if (all->list[i].id == id)
-			return &all->list[i];
-	return NULL;
-}
-
-struct elsewhere {
-	const struct fc_mount *m;
-	bool shared; /* unmounting m reaches namespaces whose parent mount is a peer or slave */
-	ino_t own_ns, seen[256];
-	size_t seen_count;
-	pid_t pid;
-	char *point;
-};
-
-static bool is_new_namespace(struct elsewhere *w, int dir)
-{
-	struct stat st;
-
-	if (fstatat(dir, "ns/mnt", &st, 0) || st.st_ino == w->own_ns)
-		return false;
-	for (size_t i = 0; i < w->seen_count; i++)
-		if (w->seen[i] == st.st_ino)
-			return false;
-	if (w->seen_count < sizeof(w->seen) / sizeof(w->seen[0]))
-		w->seen[w->seen_count++] = st.st_ino;
-	return true;
-}
-
-static bool elsewhere_visit(void *arg, pid_t pid, int dir)
-{
-	struct elsewhere *w = arg;
-	struct fc_mounts there;
-	char path[64];
-
-	if (!is_new_namespace(w, dir))
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
-	if (!fc_mounts_read(path, &there)) {
-		for (size_t i = 0; i < there.count && !w->point; i++) {
-			const struct fc_mount *m = &there.list[i], *parent = by_id(&there, m->parent);
-
-			if (m->dev != w->m->dev || (w->shared && parent && (parent->shared || parent->master)))
-				continue;
-			w->point = strdup(m->point);
-			w->pid = pid;
-		}
-	}
-	fc_mounts_free(&there);
-	return w->point != NULL;
-}
-
-char *fc_holders_elsewhere(const struct fc_mounts *all, const struct fc_mount *m, pid_t *pid)
-{
-	const struct fc_mount *parent = by_id(all, m->parent);
-	struct elsewhere w = { .m = m, .shared = parent && parent->shared };
-	struct stat st;
-
-	*pid = 0;
-	for (size_t i = 0; i < all->count; i++)
-		if (all->list[i].dev == m->dev && all->list[i].id != m->id)
-			return strdup(all->list[i].point);
-	if (stat("/proc/self/ns/mnt", &st))
-		return NULL;
-	w.own_ns = st.st_ino;
-	each_process(elsewhere_visit, &w);
-	*pid = w.pid;
-	return w.point;
 }

@@ -15,9 +15,7 @@ struct fc_holder {
  * The caller is left out. */
 size_t fc_holders_find(dev_t dev, struct fc_holder *out, size_t room);
 
-/* A place that keeps the file system of mount m alive when m is gone: another
- * mount point here, or in another mount namespace that does not follow
- * (*pid != 0: of one process there). malloc'ed; NULL: none. */
-char *fc_holders_elsewhere(const struct fc_mounts *all, const struct fc_mount *m, pid_t *pid);
+/* Calls visit with the directory in /proc of each other process until it returns true. */
+void fc_holders_each(bool (*visit)(void *arg, pid_t pid, int dir), void *arg);
 
 #endif

@@ -74,7 +74,7 @@ static int plan_slot(struct change *c, struct fc_unlock_request *request)
 		request->slots = 1u << c->slot;
 		return 0;
 	}
-	if (fc_key_kind_given(&c->fresh))
+	if (request->fresh_kind)
 		return 0;
 	request->fresh_kind = s->kind;
 	if (s->kind == FC_SLOT_KIND_KEY_FILE)
@@ -107,6 +107,7 @@ static int change(struct change *c)
 		.from = c->from,
 		.wrap = true,
 		.fresh = c->fresh,
+		.fresh_kind = fc_key_kind_given(&c->fresh),
 		.again = c->kdf && !fc_key_kind_given(&c->fresh),
 	};
 	int status = fc_key_open(&c->job, c->path, true);

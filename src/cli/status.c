@@ -138,7 +138,8 @@ static int from_file(struct report *r, const struct fc_secret_from *from)
 		free(h);
 		return FC_EXIT_FAILED;
 	}
-	r->allocated = (uint64_t)st.st_blocks * 512;
+	if (!r->live)
+		r->allocated = (uint64_t)st.st_blocks * 512;
 	r->mounted |= fc_lock_held(fd);
 	if (r->mounted && !r->pid)
 		r->pid = fc_lock_holder(fd);

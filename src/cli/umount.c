@@ -15,6 +15,7 @@
 #include "cli/holders.h"
 #include "cli/lock.h"
 #include "cli/mounts.h"
+#include "cli/namespaces.h"
 
 #define HOLDERS_SHOWN 8
 #define BUSY_TRIES 20 /* of 100 ms: someone unseen looks in for a moment */
@@ -84,24 +85,32 @@ static int say_busy(const struct umount_job *job, bool last)
 	return FC_EXIT_IN_USE;
 }
 
-static int say_elsewhere(const struct umount_job *job, const char *how, int tries)
+/* Shown at another place of this namespace: which of both is meant to stay? */
+static int say_bound(const struct umount_job *job)
 {
-	char *point;
+	const struct fc_mount *other = fc_namespaces_here(&job->mounts, job->m);
+
+	if (!other)
+		return 0;
+	fc_cli_say("%s is also mounted at %s, which keeps it open: unmount that first", job->arg, other->point);
+	return FC_EXIT_IN_USE;
+}
+
+/* Copies of the mount in other namespaces go too. */
+static int leave_namespaces(const struct umount_job *job, bool gone)
+{
+	char *point = NULL;
 	pid_t pid;
 
 	/* a namespace in the making has all mounts for a moment */
-	while ((point = fc_holders_elsewhere(&job->mounts, job->m, &pid)) && pid && --tries > 0) {
+	for (int i = 0; i < BUSY_TRIES; i++) {
 		free(point);
+		if (!fc_namespaces_leave(&job->mounts, job->m, gone, &pid, &point))
+			return 0;
 		nap();
 	}
-	if (!point)
-		return 0;
-	if (pid)
-		fc_cli_say("%s%s is also mounted at %s in the mount namespace of pid %d, which keeps it open: end that "
-			   "first",
-			   how, job->arg, point, (int)pid);
-	else
-		fc_cli_say("%s%s is also mounted at %s, which keeps it open: unmount that first", how, job->arg, point);
+	fc_cli_say("%s%s is also mounted at %s in the mount namespace of pid %d, which keeps it open: end that first",
+		   gone ? "unmounted here, but " : "", job->arg, point, (int)pid);
 	free(point);
 	return FC_EXIT_IN_USE;
 }
@@ -199,7 +208,7 @@ static int wait_daemon(const struct umount_job *job)
 		n = poll(&p, 1, LOOK_AGAIN_MS);
 		if (n > 0 || (n < 0 && errno != EINTR))
 			break;
-		status = say_elsewhere(job, "unmounted here, but ", 1);
+		status = leave_namespaces(job, true);
 		if (status)
 			return status;
 		if (!said)
@@ -228,9 +237,13 @@ static int umount_one(struct umount_job *job)
 		return status;
 	if (fc_mount_is_dead(job->m))
 		return remove_dead(job);
-	status = say_elsewhere(job, "", BUSY_TRIES);
+	status = say_bound(job);
+	if (!status)
+		status = say_busy(job, false);
 	if (!status)
 		status = commit(job);
+	if (!status)
+		status = leave_namespaces(job, false);
 	if (!status)
 		status = unmount(job);
 	if (!status)

@@ -22,6 +22,8 @@ int fc_session_start(struct fc_fs *fs)
 	if (fs->read_only || fs->failed)
 		return fs->failed ? FC_EIO : FC_EROFS;
 	r = fc_sessions_start(fs->sessions, fs->io, &session);
+	if (r == FC_EIO)
+		fc_fs_fail(fs, "writing a salt", r); /* it may have been the sync */
 	if (r)
 		return r;
 	pthread_rwlock_wrlock(&fs->lock);

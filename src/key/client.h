@@ -33,12 +33,11 @@ struct fc_unlock_request {
 	uint32_t slots; /* opening: only these may open it, a bit each; 0: all */
 	/* Opening: wrap the key in one more slot too, reply->slots[0] */
 	bool wrap;
-	/* ... of the secret in `fresh` (recovery_file is written); of that kind,
-	 * asked for or drawn and shown on the terminal; or of the kind of the slot
-	 * that opened; or, with `again`, of the secret that opened it. */
-	struct fc_secret_from fresh;
-	uint32_t fresh_kind; /* FC_SLOT_KIND_*; 0: see above */
-	bool again;
+	/* ... of a secret of that kind, FC_SLOT_KIND_*, 0: the kind that opened it.
+	 * It is in `fresh`, or asked for or drawn and shown on the terminal. */
+	uint32_t fresh_kind;
+	struct fc_secret_from fresh; /* recovery_file is written */
+	bool again;                  /* instead: of the secret that opened it */
 };
 
 /* *reply is in secret memory, the caller frees it (fc_secret_free); NULL on

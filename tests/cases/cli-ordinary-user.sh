@@ -43,6 +43,27 @@ pkill -u fctest-a -x sleep
 wait || true
 status 0 as_user "$FUSECRYPT" umount "$U/mnt"
 
+# a copy of the mount in root's mount namespace, which the user cannot take away
+status 0 as_user "$FUSECRYPT" mount "$U/box" "$U/mnt" --passphrase-file "$U/pass"
+# shellcheck disable=SC2016 # for the shell inside
+unshare -m --propagation private bash -c '
+	cut -d " " -f 5 /proc/self/mountinfo | tac | while IFS= read -r mount; do
+		case $mount in
+		"$0" | *"\\"*) ;;
+		"${CASE_TMP%/*}"/*) umount -l "$mount" ;;
+		esac
+	done
+	: >"$CASE_TMP/there"
+	exec sleep 60' "$U/mnt" &
+pid=$!
+while [ ! -e "$CASE_TMP/there" ]; do sleep 0.1; done
+status 7 as_user "$FUSECRYPT" umount "$U/mnt"
+said "mount namespace of pid $pid"
+as_user test -e "$U/mnt/file" || fail "after a refusal it is not there"
+kill $pid
+wait $pid || true
+status 0 as_user "$FUSECRYPT" umount "$U/mnt"
+
 # root unmounts what a user mounted
 status 0 as_user "$FUSECRYPT" mount "$U/box" "$U/mnt" --passphrase-file "$U/pass"
 as_user cat "$U/mnt/file" >/dev/null

@@ -55,7 +55,8 @@ if [ "$(id -u)" -eq 0 ]; then
 	FC_STACK+=("host $M/inside")
 	busy "$M/inside is mounted inside it"
 	host_umount "$M/inside"
-	# and so would a mount namespace (what other cases have mounted must not stay open there)
+	# so would a copy of the mount in another mount namespace: it goes too, but not
+	# while it is in use there (what other cases have mounted must not stay open in it)
 	# shellcheck disable=SC2016 # for the shell inside
 	unshare -m --propagation private bash -c '
 		cut -d " " -f 5 /proc/self/mountinfo | tac | while IFS= read -r mount; do
@@ -64,11 +65,20 @@ if [ "$(id -u)" -eq 0 ]; then
 			"${CASE_TMP%/*}"/*) umount -l "$mount" ;;
 			esac
 		done
+		exec 8<"$0/file"
 		: >there
+		while [ ! -e go ]; do sleep 0.1; done
+		exec 8<&-
+		: >gone
 		exec sleep 60' "$M" &
 	pid=$!
 	while [ ! -e there ]; do sleep 0.1; done
-	busy "mount namespace of pid $pid"
+	busy "(pid $pid, open file)"
+	: >go
+	while [ ! -e gone ]; do sleep 0.1; done
+	grep -q " $M " "/proc/$pid/mountinfo" || fail "no copy of the mount in the namespace"
+	fc_remount "$D"
+	! grep -q " $M " "/proc/$pid/mountinfo" || fail "the copy of the mount in the namespace stayed"
 	kill $pid
 	wait $pid || true
 fi

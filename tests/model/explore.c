@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "explore.h"
 
+#include "fusecrypt/check.h"
+
 #define SECTOR 512u
+#define FINDING_MAX 400u
 #define STEPS_AFTER 6u /* after a recovery */
 #define DEPTH_MAX 2u
 #define BUDGET_AFTER 24u
@@ -182,6 +185,37 @@ static int check_reader(struct state *s)
 	return bad;
 }
 
+static void keep_finding(void *arg, const struct fc_check_finding *finding)
+{
+	char *text = arg;
+
+	if (!finding->note && !text[0])
+		snprintf(text, FINDING_MAX, "the checker found: %s, inode %llu: %s", fc_check_kind_name(finding->kind),
+			 (unsigned long long)finding->ino, finding->text);
+}
+
+/* No crash leaves anything that the checker calls damage. */
+static int check_whole(struct state *s)
+{
+	const struct fc_root_mark *root = fc_record_root(s->r, s->events);
+	char text[FINDING_MAX] = "";
+	struct fc_check_options options = { .found = keep_finding, .arg = text };
+	struct fc_check_result result;
+	struct fc_disk disk;
+	int error;
+
+	if (root) {
+		options.seen_generation = root->generation;
+		memcpy(options.seen_tag, root->tag, FC_TAG_BYTES);
+	}
+	fc_disk_clone(&disk, &s->disk);
+	error = fc_check(fc_disk_io(&disk, true), fc_disk_master, &options, &result);
+	fc_disk_free(&disk);
+	if (error)
+		return wrong(s, "the checker failed", error);
+	return result.damages || result.older || result.newest_lost ? wrong(s, text, 0) : 0;
+}
+
 /* A few steps on a container that has just recovered. */
 static enum fc_drive_end steps_after(struct fc_record *r, struct fc_script *script)
 {
@@ -250,6 +284,8 @@ static int check(struct state *s)
 		return 0;
 	if (fc_script_random(&script, 8) == 0)
 		bad = check_reader(s);
+	if (!bad)
+		bad = check_whole(s);
 	if (bad)
 		return bad;
 	fc_disk_clone(&disk, &s->disk);
