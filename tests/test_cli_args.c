@@ -257,6 +257,24 @@ START_TEST(secret_options)
 }
 END_TEST
 
+START_TEST(new_secret_options)
+{
+	struct fc_secret_from fresh = FC_SECRET_FROM_NONE;
+
+	ck_assert_int_eq(fc_new_secret_option(&fresh, FC_OPT_PASSPHRASE_FILE, "y"), FC_ENOENT);
+	ck_assert_int_eq(fc_new_secret_option(&fresh, FC_OPT_OWN, "y"), FC_ENOENT);
+	ck_assert_int_eq(fc_secret_option(&fresh, FC_OPT_NEW_KEY_FILE, "y"), FC_ENOENT);
+	ck_assert(!fc_secret_given(&fresh));
+	ck_assert_int_eq(fc_new_secret_option(&fresh, FC_OPT_NEW_KEY_FILE, "k"), 0);
+	ck_assert_int_eq(fc_new_secret_option(&fresh, FC_OPT_NEW_RECOVERY_FILE, "r"), 0);
+	ck_assert_int_eq(fc_new_secret_option(&fresh, FC_OPT_NEW_PASSPHRASE_FILE, "p"), 0);
+	ck_assert_str_eq(fresh.key_file, "k");
+	ck_assert_str_eq(fresh.recovery_file, "r");
+	ck_assert_str_eq(fresh.passphrase_file, "p");
+	ck_assert_int_eq(fc_new_secret_option(&fresh, FC_OPT_NEW_PASSPHRASE_FD, "0"), FC_EINVAL); /* both */
+}
+END_TEST
+
 /* ---- JSON --------------------------------------------------------------------- */
 
 static void json_is(const char *text, const char *want)
@@ -286,6 +304,25 @@ START_TEST(any_bytes_make_a_json_string)
 }
 END_TEST
 
+static void plain_is(const char *text, const char *want)
+{
+	char *plain = fc_text_plain(text);
+
+	ck_assert_ptr_nonnull(plain);
+	ck_assert_str_eq(plain, want);
+	free(plain);
+}
+
+START_TEST(nothing_moves_a_terminals_cursor)
+{
+	plain_is("h\xc3\xa9 \xe2\x82\xac", "h\xc3\xa9 \xe2\x82\xac");
+	plain_is("\x1b[2J\n", "\xef\xbf\xbd[2J\xef\xbf\xbd");
+	plain_is("\xc2\x9b\x7f", "\xef\xbf\xbd\xef\xbf\xbd");
+	plain_is("\xff", "\xef\xbf\xbd");
+	json_is("\x1b", "\x1b");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("cli_args");
@@ -307,6 +344,8 @@ int main(void)
 	tcase_add_test(options, too_many_options_are_refused);
 	suite_add_tcase(s, options);
 	tcase_add_test(rest, secret_options);
+	tcase_add_test(rest, new_secret_options);
+	tcase_add_test(rest, nothing_moves_a_terminals_cursor);
 	tcase_add_test(rest, any_bytes_make_a_json_string);
 	suite_add_tcase(s, rest);
 	r = srunner_create(s);

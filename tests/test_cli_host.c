@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/holders.h"
@@ -217,6 +218,50 @@ START_TEST(a_holder_without_mark_is_searched)
 }
 END_TEST
 
+/* The header's lock is apart from the container's, and is waited for. */
+START_TEST(the_header_has_a_lock_of_its_own)
+{
+	struct timespec from, to;
+	int a, b, p[2];
+	char byte;
+	pid_t pid;
+
+	make_file("box", "x");
+	a = open("box", O_RDWR);
+	b = open("box", O_RDONLY);
+	ck_assert_int_eq(fc_lock_take(a, false), 0);
+	ck_assert_int_eq(fc_lock_header(b, true), 0); /* whoever has the container */
+	ck_assert_int_eq(fc_lock_header(a, true), 0);
+	fc_unlock_header(a);
+	fc_unlock_header(b);
+	ck_assert(fc_lock_held(b)); /* the container's stays */
+	ck_assert_int_eq(fc_lock_header(a, false), 0);
+	fc_lock_drop(a);
+	ck_assert(!fc_lock_held(b));
+	fc_unlock_header(a);
+	ck_assert_int_eq(pipe(p), 0);
+	pid = fork();
+	if (!pid) {
+		int fd = open("box", O_RDWR);
+
+		if (fc_lock_header(fd, false) || write(p[1], "x", 1) != 1)
+			_exit(1);
+		usleep(300000);
+		_exit(0);
+	}
+	ck_assert_int_eq(read(p[0], &byte, 1), 1);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	ck_assert_int_eq(fc_lock_header(b, true), 0);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	ck_assert((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 > 100);
+	ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+	close(a);
+	close(b);
+	close(p[0]);
+	close(p[1]);
+}
+END_TEST
+
 /* ---- holders ----------------------------------------------------------------------- */
 
 static size_t find_pid(dev_t dev, pid_t pid, struct fc_holder *found)
@@ -368,6 +413,7 @@ int main(void)
 	tcase_add_test(t, paths_are_resolved);
 	tcase_add_test(t, one_writer_or_many_readers);
 	tcase_add_test(t, a_holder_without_mark_is_searched);
+	tcase_add_test(t, the_header_has_a_lock_of_its_own);
 	tcase_add_test(t, who_is_in_a_file_system_is_found);
 	tcase_add_test(t, a_state_written_is_read_again);
 	tcase_add_test(t, a_state_file_that_is_none);

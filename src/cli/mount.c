@@ -17,12 +17,13 @@
 
 #include "cli/cli.h"
 
-enum { OPT_READ_ONLY = FC_OPT_OWN, OPT_FOREGROUND, OPT_ACCEPT_OLDER };
+enum { OPT_READ_ONLY = FC_OPT_OWN, OPT_FOREGROUND, OPT_TRACE, OPT_ACCEPT_OLDER };
 
 static const struct option options[] = {
 	FC_SECRET_OPTIONS,
 	{ "read-only", no_argument, NULL, OPT_READ_ONLY },
 	{ "foreground", no_argument, NULL, OPT_FOREGROUND },
+	{ "trace-requests", no_argument, NULL, OPT_TRACE },
 	{ "accept-older", no_argument, NULL, OPT_ACCEPT_OLDER },
 	{ NULL, 0, NULL, 0 },
 };
@@ -149,6 +150,9 @@ static int parse(int argc, char **argv, struct fc_mount_job *job)
 		case OPT_FOREGROUND:
 			job->foreground = true;
 			break;
+		case OPT_TRACE:
+			job->trace_requests = true;
+			break;
 		case OPT_ACCEPT_OLDER:
 			job->accept_older = true;
 			break;
@@ -197,6 +201,7 @@ const struct fc_command fc_command_mount = {
 	.summary = "shows what a container holds, in a directory",
 	.help = "  --read-only                  change nothing\n"
 		"  --foreground                 stay in the foreground, trouble goes to standard error\n"
+		"  --trace-requests             count the kernel's requests by kind; shown at the end, with --foreground\n"
 		"  --accept-older               go on from a state older than this machine saw last\n"
 		"  --passphrase-file FILE       first line of FILE (- is standard input)\n"
 		"  --passphrase-fd N            first line of what descriptor N gives\n"

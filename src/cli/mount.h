@@ -27,7 +27,7 @@ struct fc_mount_job {
 	const char *container_arg, *mountpoint_arg;
 	struct fc_mount_options options;
 	struct fc_secret_from from;
-	bool foreground, accept_older;
+	bool foreground, accept_older, trace_requests;
 	int ready_fd; /* a byte is written to it when the mount answers; -1 none */
 	/* from mount_check.c on */
 	char *container, *mountpoint; /* absolute, malloc'ed */

@@ -322,6 +322,7 @@ int fc_mount_serve(struct fc_mount_job *job)
 		.uid = job->options.uid,
 		.gid = job->options.gid,
 		.idle_seconds = job->options.idle_seconds,
+		.debug_requests = job->trace_requests,
 		.ready = on_ready,
 		.log = on_log,
 		.arg = job,

@@ -170,9 +170,9 @@ static int commit(struct umount_job *job)
 	job->sync_error = fc_mount_ask(job->m, FC_IOC_SYNC, NULL);
 	if (job->sync_error != ENOSPC)
 		return 0;
-	fc_cli_say("%s stays mounted: not all of its last changes fit on the disk that %s lies on; free some space "
-		   "there, have the "
-		   "programs that met an error write again, and try again",
+	fc_cli_say("%s stays mounted: there was no room in %s for all of its last changes; make room, have the "
+		   "programs that "
+		   "met an error write again, and try again",
 		   job->arg, job->m->source);
 	return FC_EXIT_NO_SPACE;
 }
@@ -253,8 +253,7 @@ static int umount_one(struct umount_job *job)
 	wait_lock(job);
 	if (job->sync_error || (job->known && job->status.failed)) {
 		fc_cli_say("%s is unmounted, but its last changes were not committed (%s): what was written since the "
-			   "last sync may be "
-			   "lost; see the system's log",
+			   "last sync may be lost; see the system's log",
 			   job->arg, strerror(job->sync_error ? job->sync_error : EIO));
 		return FC_EXIT_FAILED;
 	}

@@ -208,7 +208,7 @@ static int give_entries(struct listing *l, uint64_t dir, uint64_t from)
 {
 	struct fc_cursor cursor;
 	struct fc_item item;
-	int err = fc_cursor_seek(&cursor, fc_fs_tree(l->fs), entry_key(dir, from), &item);
+	int err = fc_cursor_seek_to(&cursor, fc_fs_tree(l->fs), entry_key(dir, from), name_key(dir, 0), &item);
 
 	while (!err && item.key.ino == dir && item.key.type == FC_KEY_ENTRY) {
 		struct fc_entry entry;

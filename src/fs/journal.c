@@ -257,6 +257,12 @@ struct fc_log_head fc_journal_root_begin(struct fc_fs *fs)
 	struct fc_journal *j = &fs->journal;
 
 	acquire(j);
+	if (j->pre_bytes || j->pre_lost) {
+		/* what only this root has: records that follow must not be taken for a
+		 * continuation of the one before, if that is all that can be read */
+		j->head.seq++;
+		j->freeze = j->head;
+	}
 	free(j->pre);
 	j->pre = NULL;
 	j->pre_bytes = 0;

@@ -61,7 +61,7 @@ int fc_extent_at(struct fc_fs *fs, uint64_t ino, uint64_t block, struct fc_exten
 	} else if (r && r != FC_ENOENT) {
 		return r;
 	}
-	r = fc_tree_ge(&fs->forest.files, extent_key(ino, block), &item);
+	r = fc_tree_ge_to(&fs->forest.files, extent_key(ino, block), fc_key(ino, FC_KEY_EXTENT + 1, 0), &item);
 	if (r)
 		return r;
 	if (item.key.ino != ino || item.key.type != FC_KEY_EXTENT)

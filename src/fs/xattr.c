@@ -102,7 +102,8 @@ ssize_t fc_fs_listxattr(struct fc_fs *fs, uint64_t ino, char *buf, size_t size)
 	int err;
 
 	fc_fs_rdlock(fs);
-	err = fc_cursor_seek(&cursor, fc_fs_tree(fs), fc_key(ino, FC_KEY_XATTR, 0), &item);
+	err = fc_cursor_seek_to(&cursor, fc_fs_tree(fs), fc_key(ino, FC_KEY_XATTR, 0), fc_key(ino, FC_KEY_XATTR + 1, 0),
+				&item);
 	while (!err && item.key.ino == ino && item.key.type == FC_KEY_XATTR) {
 		err = list_item(&item, buf, size, &used);
 		if (!err)

@@ -162,12 +162,15 @@ static int cursor_down(struct fc_cursor *c, int depth, bool last)
 static int cursor_forward(struct fc_cursor *c)
 {
 	int depth = c->depth - 2;
+	struct fc_key next;
 
 	while (depth >= 0 && c->path[depth].at + 1u >= fc_node_count(c->path[depth].node->data))
 		depth--;
 	if (depth < 0)
 		return FC_ENOENT;
-	c->path[depth].at++;
+	next = fc_node_key(c->path[depth].node->data, ++c->path[depth].at);
+	if (c->end.type && fc_key_cmp(&next, &c->end) >= 0)
+		return FC_ENOENT;
 	return cursor_down(c, depth, false);
 }
 
@@ -216,11 +219,13 @@ static int cursor_place(struct fc_cursor *c, struct fc_tree *tree, const struct 
 	return 0;
 }
 
-int fc_cursor_seek(struct fc_cursor *c, struct fc_tree *tree, struct fc_key key, struct fc_item *item)
+int fc_cursor_seek_to(struct fc_cursor *c, struct fc_tree *tree, struct fc_key key, struct fc_key end,
+		      struct fc_item *item)
 {
 	bool equal;
 	int r = cursor_place(c, tree, &key, &equal);
 
+	c->end = end;
 	return r ? r : cursor_item(c, item);
 }
 
@@ -230,11 +235,11 @@ int fc_cursor_next(struct fc_cursor *c, struct fc_item *item)
 	return cursor_item(c, item);
 }
 
-int fc_tree_ge(struct fc_tree *tree, struct fc_key key, struct fc_item *item)
+int fc_tree_ge_to(struct fc_tree *tree, struct fc_key key, struct fc_key end, struct fc_item *item)
 {
 	struct fc_cursor c;
 
-	return fc_cursor_seek(&c, tree, key, item);
+	return fc_cursor_seek_to(&c, tree, key, end, item);
 }
 
 int fc_tree_le(struct fc_tree *tree, struct fc_key key, struct fc_item *item)

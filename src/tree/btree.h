@@ -48,8 +48,14 @@ struct fc_tree;
 
 /* The item with that key. 0 or FC_ENOENT or a reading error. */
 int fc_tree_get(struct fc_tree *tree, struct fc_key key, struct fc_item *item);
-/* The first item at or after key / the last at or before it. FC_ENOENT: none. */
-int fc_tree_ge(struct fc_tree *tree, struct fc_key key, struct fc_item *item);
+/* The first item at or after key / the last at or before it. FC_ENOENT: none.
+ * to: items from `end` on are not asked for: a node that can only hold such is not
+ * read, and so does no harm when it cannot be. They may be given all the same. */
+int fc_tree_ge_to(struct fc_tree *tree, struct fc_key key, struct fc_key end, struct fc_item *item);
+static inline int fc_tree_ge(struct fc_tree *tree, struct fc_key key, struct fc_item *item)
+{
+	return fc_tree_ge_to(tree, key, (struct fc_key){ 0 }, item);
+}
 int fc_tree_le(struct fc_tree *tree, struct fc_key key, struct fc_item *item);
 /* Loads the path to key and makes sure that memory for changing it is there.
  * 0 or a reading error. */
@@ -71,9 +77,15 @@ struct fc_cursor {
 		uint16_t at;
 	} path[FC_TREE_DEPTH_MAX];
 	int depth;
+	struct fc_key end; /* type 0: of the tree */
 };
-/* Positions at the first item >= key. 0, FC_ENOENT at the end, reading errors. */
-int fc_cursor_seek(struct fc_cursor *c, struct fc_tree *tree, struct fc_key key, struct fc_item *item);
+/* Positions at the first item >= key. 0, FC_ENOENT at the end, reading errors. to: as above. */
+int fc_cursor_seek_to(struct fc_cursor *c, struct fc_tree *tree, struct fc_key key, struct fc_key end,
+		      struct fc_item *item);
+static inline int fc_cursor_seek(struct fc_cursor *c, struct fc_tree *tree, struct fc_key key, struct fc_item *item)
+{
+	return fc_cursor_seek_to(c, tree, key, (struct fc_key){ 0 }, item);
+}
 int fc_cursor_next(struct fc_cursor *c, struct fc_item *item);
 
 #endif

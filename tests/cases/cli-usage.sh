@@ -7,11 +7,12 @@ need_fusecrypt
 status 0 fc --version
 said '^fusecrypt [0-9]'
 status 0 fc help
-for one in init mount umount status sync help; do
+for one in init mount umount status sync 'key list' 'key add' 'key change' 'key remove' 'header backup' \
+	'header restore' help; do
 	said "fusecrypt $one "
 done
 status 0 fc --help
-for one in init mount umount status sync; do
+for one in init mount umount status sync key header; do
 	status 0 fc "$one" --help
 	said "^fusecrypt $one "
 	status 0 fc help "$one"
@@ -22,6 +23,21 @@ for one in init mount umount status sync; do
 	said "no-such-option"
 	status 2 fc "$one" a b c d
 done
+for one in 'key list' 'key add' 'key change' 'key remove' 'header backup' 'header restore'; do
+	read -r -a words <<<"$one"
+	status 0 fc "${words[@]}" --help
+	said "^fusecrypt $one CONTAINER"
+	status 0 fc help "${words[@]}"
+	said "^fusecrypt $one CONTAINER"
+	status 2 fc "${words[@]}"
+	said "fusecrypt $one --help"
+	status 2 fc "${words[@]}" --no-such-option
+	said "no-such-option"
+	status 2 fc "${words[@]}" a b c d
+done
+status 2 fc key no-such-command
+said 'key no-such-command'
+status 2 fc help key no-such-command
 status 2 fc
 status 2 fc no-such-command
 said 'no-such-command'

@@ -73,7 +73,9 @@ equal(os.pread(small, 100, 0), b"01\0\0\x00567\0\0\0\0", "zeros in a small file"
 fallocate(small, KEEP_SIZE, 0, 100000)
 equal(os.pread(small, 100, 0), b"01\0\0\x00567\0\0\0\0", "a small file with space kept")
 END
+before=$(stat -c %y "$M/f" "$M/small")
 fc_remount "$D"
+equal "$(stat -c %y "$M/f" "$M/small")" "$before" "modification times after mounting again"
 cmp -n 65536 "$M/f" "$M/want"
 equal "$(stat -c %s "$M/f")" 3145738 "size after mounting again"
 equal "$(od -An -c "$M/small" | tr -d ' \n')" '01\0\0\0567\0\0\0\0' "the small file after mounting again"

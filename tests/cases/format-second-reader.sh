@@ -9,6 +9,8 @@ need_root
 need_fusecrypt
 reader() { py "$FC_LIB/libformat.py" "$@"; }
 same() {
+	fc_umount "$1"
+	fc_mount "$1" --read-only
 	reader outside "$1/mnt" >"$CASE_TMP/shown"
 	fc_umount "$1"
 	reader list "$1/box" "$1/pass" >"$CASE_TMP/read" || fail "the second reader fails ($2)"
@@ -57,7 +59,8 @@ END
 	truncate -s 12345 "$E/mnt/copy"
 	same "$E" "$cipher, after changes"
 
-	# what is in the log after a crash
+	# what is in the log after a crash; a session's first sync is a commit
+	touch "$E/mnt/first"
 	fc sync "$E/mnt"
 	mkdir "$E/mnt/logged"
 	ln -s target "$E/mnt/logged/link"

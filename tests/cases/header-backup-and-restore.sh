@@ -104,14 +104,14 @@ equal "$(sha256sum <box)" "$sum" "the container without a header"
 status 5 fc header restore box key1 --key-file key1
 status 5 fc header restore box . --key-file key1
 status 1 fc header restore box absent --key-file key1
-head -c 20480 newer >cut
+head -c 20480 newer >one-copy
 damage 0 1
 cp newer spoilt
 printf '\xff' | dd of=spoilt bs=1 seek=5000 conv=notrunc status=none
 printf '\xff' | dd of=spoilt bs=1 seek=$((131072 + 5000)) conv=notrunc status=none
 status 4 fc header restore box spoilt --key-file key2
 # the first copy alone serves
-status 0 fc header restore box cut --key-file key2
+status 0 fc header restore box one-copy --key-file key2
 opens key2
 
 # a header whose UUID was forged is no reason to refuse the right backup

@@ -10,7 +10,7 @@ D=$CASE_TMP
 mkdir mnt
 head -c 64 /dev/urandom >leaked
 head -c 64 /dev/urandom >fresh
-head -c 64 /dev/urandom >more
+head -c 64 /dev/urandom >another
 fc init box --key-file leaked --log-size 256K
 cp box copy
 fc key change box --key-file leaked --new-key-file fresh
@@ -38,11 +38,11 @@ for copy in 0 32; do
 	status 10 fc mount box mnt --key-file leaked
 	said 'header .*older'
 	said 'accept-older'
-	status 10 fc key add box --key-file leaked --new-key-file more
+	status 10 fc key add box --key-file leaked --new-key-file another
 	mounts --key-file fresh
 	said 'warning.*interrupted'
 	# the next change of the keys overwrites it
-	fc key add box --key-file fresh --new-key-file more >/dev/null
+	fc key add box --key-file fresh --new-key-file another >/dev/null
 	status 3 fc mount box mnt --key-file leaked
 	mounts --key-file fresh
 done
@@ -55,9 +55,9 @@ sum=$(sha256sum <box)
 status 10 fc mount box mnt --key-file leaked
 said 'header .*older'
 status 10 fc mount box mnt --read-only --key-file leaked
-status 10 fc key add box --key-file leaked --new-key-file more
+status 10 fc key add box --key-file leaked --new-key-file another
 said 'header restore'
-status 10 fc key change box --key-file leaked --new-key-file more
+status 10 fc key change box --key-file leaked --new-key-file another
 status 3 fc mount box mnt --key-file fresh
 equal "$(sha256sum <box)" "$sum" "a container that was refused"
 # read-only it can be looked at without accepting it for good
@@ -70,8 +70,8 @@ status 0 fc mount box mnt --accept-older --key-file leaked
 echo content >mnt/file
 fc umount mnt
 mounts --key-file leaked
-fc key add box --key-file leaked --new-key-file more >/dev/null
-mounts --key-file more
+fc key add box --key-file leaked --new-key-file another >/dev/null
+mounts --key-file another
 status 3 fc mount box mnt --key-file fresh
 # and now the header of the other history is the older one
 for copy in 0 32; do

@@ -29,9 +29,7 @@ fc sync "$M"
 fc key add "$B" --key-file key3 --new-key-file key1 --label again >/dev/null
 fc header backup "$B" now
 fc key remove "$B" --slot 1 --key-file key3
-kill -9 "$(fc_field "$D" pid)"
-sleep 0.3
-fc_forget "container $D"
+fc_kill "$D"
 status 0 fc umount "$M"
 
 # what was put back after a crash is refused, also by the key that is there in both
@@ -54,8 +52,8 @@ for i in $(seq 12); do
 	fc key add "$B" --key-file key3 --new-key-file key1 --label "n $i" >/dev/null &
 done
 for i in $(seq 60); do
-	fc key list "$B" >/dev/null 2>list.$i || fail "key list amid changes: $(cat list.$i)"
-	[ ! -s list.$i ] || fail "key list amid changes: $(cat list.$i)"
+	fc key list "$B" >/dev/null 2>"list.$i" || fail "key list amid changes: $(cat "list.$i")"
+	[ ! -s "list.$i" ] || fail "key list amid changes: $(cat "list.$i")"
 done
 for job in $(jobs -p); do
 	wait "$job" || fail "a key command among others"

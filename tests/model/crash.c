@@ -108,7 +108,8 @@ static void random_run(const struct fc_disk *base, uint64_t seed, struct fc_expl
 	enum fc_drive_end end;
 	bool bad;
 
-	fc_blame("crash --sequences 0 --runs 1 --states 1 --jobs 1 --seed %llu", (unsigned long long)seed);
+	fc_blame("crash --sequences 0 --runs 1 --states %llu --jobs 1 --seed %llu", (unsigned long long)x->budget - 1,
+		 (unsigned long long)seed);
 	x->random = (struct fc_script){ .profile = seed % BULK_EVERY ? &fc_profile_small : &fc_profile_bulk,
 					.state = seed };
 	fc_record_init(&r, base, model, 0, NULL);
@@ -137,20 +138,18 @@ static void random_runs(void *arg, unsigned job, unsigned jobs, struct fc_tally 
 {
 	const struct settings *set = arg;
 	struct fc_explore x = { .seen = fc_seen_new(), .samples = 8, .recover = 40 };
-	struct fc_disk base;
+	struct fc_disk base[2]; /* one a cipher */
 
 	x.budget = set->states / set->runs + 1;
-	for (unsigned kind = 0; kind < 2; kind++) {
-		fc_disk_format(&base, kind ? FC_CIPHER_AES256GCM : FC_CIPHER_XCHACHA20POLY1305, fc_script_time(0));
-		for (uint64_t i = job; !tally->bad; i += jobs) {
-			bool enough = tally->distinct >= set->states * (kind + 1) / 2 / jobs;
-
-			if (i >= set->runs / 2 + (kind & set->runs) % 2 && enough)
-				break;
-			random_run(&base, set->seed + 2 * i + kind, &x, tally);
-		}
-		fc_disk_free(&base);
+	fc_disk_format(&base[0], FC_CIPHER_XCHACHA20POLY1305, fc_script_time(0));
+	fc_disk_format(&base[1], FC_CIPHER_AES256GCM, fc_script_time(0));
+	for (uint64_t i = job; !tally->bad; i += jobs) {
+		if (i >= set->runs && tally->distinct >= set->states / jobs)
+			break;
+		random_run(&base[(set->seed + i) % 2], set->seed + i, &x, tally);
 	}
+	fc_disk_free(&base[0]);
+	fc_disk_free(&base[1]);
 	fc_seen_free(x.seen);
 }
 
