@@ -28,20 +28,20 @@ struct fc_time {
 /* ---- open and close --------------------------------------------------- */
 
 struct fc_fs_options {
-	bool read_only;	      /* nothing is written; a crash's log is replayed in memory */
-	bool accept_older;    /* go on from an older state than seen_generation, from the
+	bool read_only;                 /* nothing is written; a crash's log is replayed in memory */
+	bool accept_older;              /* go on from an older state than seen_generation, from the
 			       * older root when the newest cannot be read, or with an
 			       * older header than the root accepts */
-	uint64_t header_sequence; /* of the header copy whose slot gave the key, 0: the newest */
-	bool no_threads;      /* no background commit, flush or punch: the caller drives (tests) */
-	unsigned commit_seconds; /* 0: 5 */
-	size_t cache_bytes;   /* of tree nodes kept in memory, 0: 64 MiB */
-	size_t dirty_bytes;   /* of file data not yet written, 0: 64 MiB */
-	uint64_t seen_generation; /* highest generation this machine saw, 0 none */
+	uint64_t header_sequence;       /* of the header copy whose slot gave the key, 0: the newest */
+	bool no_threads;                /* no background commit, flush or punch: the caller drives (tests) */
+	unsigned commit_seconds;        /* 0: 5 */
+	size_t cache_bytes;             /* of tree nodes kept in memory, 0: 64 MiB */
+	size_t dirty_bytes;             /* of file data not yet written, 0: 64 MiB */
+	uint64_t seen_generation;       /* highest generation this machine saw, 0 none */
 	uint8_t seen_tag[FC_TAG_BYTES]; /* of the root with that generation */
 	/* The clock; NULL: CLOCK_REALTIME_COARSE. */
 	struct fc_time (*now)(void *arg);
-	/* After a root became durable. Called without locks, from any thread. */
+	/* After a root became durable, and with the newest one when opening. Called without locks, from any thread. */
 	void (*committed)(void *arg, uint64_t generation, const uint8_t tag[FC_TAG_BYTES]);
 	/* A line for the log: priority as in syslog(3). Never names or content. */
 	void (*log)(void *arg, int priority, const char *text);
@@ -51,7 +51,8 @@ struct fc_fs_options {
 
 /* Lays out header regions, salt table, root and log on io (which must be empty)
  * with the header's uuid, cipher, log_bytes, slots; sequence becomes 1 and the
- * offsets are filled in. cap: size limit in bytes, 0 none. Synced on return.
+ * offsets are filled in. cap: bytes that the container may take from
+ * the host, 0 none (FC_EINVAL below the log and 20 MiB). Synced on return.
  * io stays the caller's. The root directory gets mode 0755, uid and gid. */
 int fc_fs_format(struct fc_io *io, struct fc_header *header, const uint8_t master[FC_KEY_BYTES], uint64_t cap,
 		 uint32_t uid, uint32_t gid, struct fc_time now);
@@ -59,7 +60,8 @@ int fc_fs_format(struct fc_io *io, struct fc_header *header, const uint8_t maste
 /* Verifies header and roots, replays the log, removes orphans. io becomes the
  * fs's own, also on failure. master is copied. options are copied.
  * FC_EFORGED, FC_ECORRUPT, FC_EOLDER (see fc_fs_found), FC_ENOMEM, FC_EIO. */
-int fc_fs_open(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options, struct fc_fs **out);
+int fc_fs_open(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options,
+	       struct fc_fs **out);
 
 /* Commits (unless read-only), stops the threads, frees. An error means that the
  * last commit failed; the fs is freed all the same. No call may be under way. */
@@ -73,9 +75,9 @@ void fc_fs_abandon(struct fc_fs *fs);
 struct fc_attr {
 	uint64_t ino;
 	uint32_t mode, nlink, uid, gid; /* mode with S_IFMT */
-	uint64_t rdev;			/* as stat(2): makedev */
-	uint64_t size;			/* bytes */
-	uint64_t blocks;		/* of 512 bytes, as stat(2) */
+	uint64_t rdev;                  /* as stat(2): makedev */
+	uint64_t size;                  /* bytes */
+	uint64_t blocks;                /* of 512 bytes, as stat(2) */
 	struct fc_time atime, mtime, ctime, btime;
 };
 
@@ -156,7 +158,8 @@ int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint
 int fc_fs_lseek(struct fc_fs *fs, uint64_t ino, uint64_t off, int whence, uint64_t *result);
 /* Shares whole blocks where both offsets are aligned alike, copies the rest.
  * Set-id bits are the caller's business (the kernel clears them first). */
-int fc_fs_copy(struct fc_fs *fs, uint64_t from, uint64_t from_off, uint64_t to, uint64_t to_off, uint64_t n, uint64_t *done);
+int fc_fs_copy(struct fc_fs *fs, uint64_t from, uint64_t from_off, uint64_t to, uint64_t to_off, uint64_t n,
+	       uint64_t *done);
 
 /* ---- extended attributes ------------------------------------------------
  * system.posix_acl_* are kept in Linux's xattr form and checked. size 0 asks
@@ -179,10 +182,10 @@ int fc_fs_commit(struct fc_fs *fs);
 int fc_fs_background(struct fc_fs *fs);
 
 struct fc_fs_stat {
-	uint64_t bytes_limit;	  /* cap, 0 none */
+	uint64_t bytes_limit;     /* cap, 0 none */
 	uint64_t bytes_allocated; /* by the host, for the container */
-	uint64_t bytes_used;	  /* blocks of data and nodes in use */
-	uint64_t bytes_total;	  /* as statfs shows them */
+	uint64_t bytes_used;      /* blocks of data and nodes in use */
+	uint64_t bytes_total;     /* as statfs shows them */
 	uint64_t bytes_free;
 	uint64_t inodes, generation;
 	uint32_t format, cipher;
@@ -195,7 +198,7 @@ int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st);
  * fc_fs_open gave FC_EOLDER (read from io by itself). Not thread-safe. */
 struct fc_fs_found {
 	uint64_t generation; /* newest root that opens */
-	uint64_t time;	     /* seconds since 1970 */
+	uint64_t time;       /* seconds since 1970 */
 	bool newest_lost;    /* the newest root record cannot be read in either copy */
 	uint64_t header_seq; /* lowest sequence of a header that it accepts */
 	uint8_t uuid[FC_UUID_BYTES];

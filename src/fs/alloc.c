@@ -215,7 +215,7 @@ int fc_apply_fallocate(struct fc_fs *fs, const struct fc_op *op)
 	return fc_inode_put(fs, &inode);
 }
 
-int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n)
+static int fallocate_once(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n)
 {
 	struct fc_op op = { .kind = FC_OP_FALLOCATE, .ino = ino, .mode = (uint32_t)mode, .off = off, .bytes = n };
 	bool punches = mode == (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
@@ -234,6 +234,13 @@ int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint
 		fc_fs_record(fs, &op);
 	fc_fs_end(fs);
 	return r;
+}
+
+int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n)
+{
+	int r = fallocate_once(fs, ino, mode, off, n);
+
+	return r == FC_ENOSPC && fc_space_came_free(fs) ? fallocate_once(fs, ino, mode, off, n) : r;
 }
 
 /* ---- lseek ------------------------------------------------------------------------ */

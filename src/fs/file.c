@@ -531,7 +531,7 @@ out:
 	return r;
 }
 
-int fc_fs_write(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, const void *buf, unsigned flags)
+static int write_once(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, const void *buf, unsigned flags)
 {
 	struct fc_bytes data = { buf, n };
 	struct fc_op op = { .kind = FC_OP_WRITE, .ino = ino, .off = off, .bytes = n, .flags = flags };
@@ -552,4 +552,25 @@ int fc_fs_write(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, const vo
 		return r;
 	op.bytes = data.n = n;
 	return write_cached(fs, &op, &data);
+}
+
+/* What was deleted becomes free with the commits after next: a full disk may not
+ * be full any more. Called after FC_ENOSPC, without locks. */
+bool fc_space_came_free(struct fc_fs *fs)
+{
+	bool waiting;
+
+	fc_fs_rdlock(fs);
+	waiting = fc_space_waiting(&fs->forest);
+	fc_fs_rdunlock(fs);
+	if (waiting)
+		fc_settle(fs);
+	return waiting;
+}
+
+int fc_fs_write(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, const void *buf, unsigned flags)
+{
+	int r = write_once(fs, ino, off, n, buf, flags);
+
+	return r == FC_ENOSPC && fc_space_came_free(fs) ? write_once(fs, ino, off, n, buf, flags) : r;
 }

@@ -11,4 +11,7 @@ int fc_data_outline(struct fc_fs *fs, struct fc_inode *inode);
  * overwritten. NULL with *error. */
 struct fc_page *fc_data_page(struct fc_fs *fs, const struct fc_inode *inode, uint64_t index, bool all, int *error);
 
+/* After FC_ENOSPC, without locks: did waiting for commits free anything? Then try again. */
+bool fc_space_came_free(struct fc_fs *fs);
+
 #endif

@@ -197,6 +197,16 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Blocks of data that the cap still lets in. */
+static uint64_t may_have(const struct fc_space *s)
+{
+	uint64_t more = fc_space_under_cap(s), had = s->solid_free - least(s->solid_free, s->reserved);
+
+	if (more > UINT64_MAX / FC_BLOCK / 2)
+		return UINT64_MAX / FC_BLOCK;
+	return more - more % FC_CHUNK_BLOCKS + had;
+}
+
 int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)
 {
 	const struct fc_space *s = &fs->forest.space;
@@ -215,8 +225,7 @@ int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)
 	/* space is taken from the host a chunk at a time: the last part of one cannot be had */
 	st->bytes_free =
 		(host > kept ? host - kept : 0) + (s->solid_free - least(s->solid_free, s->reserved)) * FC_BLOCK;
-	if (s->cap)
-		st->bytes_free = least(st->bytes_free, s->cap - least(s->cap, st->bytes_used + s->reserved * FC_BLOCK));
+	st->bytes_free = least(st->bytes_free, may_have(s) * FC_BLOCK);
 	st->bytes_total = st->bytes_used + s->reserved * FC_BLOCK + st->bytes_free;
 	st->inodes = fs->inodes;
 	st->generation = fs->root.generation;

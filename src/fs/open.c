@@ -276,6 +276,8 @@ static int open_fs(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const s
 		r = start(fs);
 	free(h);
 	if (!r) {
+		if (fs->options.committed && !fs->damage)
+			fs->options.committed(fs->options.arg, fs->root.generation, fs->root_tag);
 		*out = fs;
 		return 0;
 	}
@@ -405,7 +407,9 @@ int fc_fs_format(struct fc_io *io, struct fc_header *header, const uint8_t maste
 	header->data_offset =
 		(FC_LOG_OFFSET + header->log_bytes + FC_CHUNK_BYTES - 1) / FC_CHUNK_BYTES * FC_CHUNK_BYTES;
 	set_place(fs, header);
-	r = write_log_area(io, header);
+	r = cap && cap < header->data_offset + 4 * FC_CHUNK_BYTES ? FC_EINVAL : 0;
+	if (!r)
+		r = write_log_area(io, header);
 	if (!r)
 		r = first_commits(fs, header, cap, uid, gid, now);
 	/* last: what was interrupted before is not a container */

@@ -40,6 +40,7 @@ enum { FC_CHUNK_F_DIRTY = 1, FC_CHUNK_F_SOLID = 2, FC_CHUNK_F_FREED = 4, FC_CHUN
 struct fc_chunk {
 	uint64_t *map; /* set: in use (or pending); NULL when used is 0 or all */
 	uint16_t used;
+	uint16_t held; /* blocks that the host has given us, as far as is known; >= used */
 	uint8_t kind;
 	uint8_t flags; /* DIRTY: the item is out of date; SOLID: the host has allocated all of it;
 			* FREED: has free blocks that the host may still hold;
@@ -62,7 +63,8 @@ struct fc_space {
 	uint64_t node_free;            /* blocks free in node chunks */
 	uint64_t solid_free;           /* blocks free in solid data chunks */
 	uint64_t reserved;             /* of these, promised to dirty pages */
-	uint64_t cap;                  /* bytes, 0 none */
+	uint64_t held;                 /* of all chunks */
+	uint64_t cap;                  /* bytes that the container may take from the host, 0 none */
 	uint64_t shared;               /* REF items */
 	size_t dirty_chunks;
 	bool no_allocate; /* the host cannot preallocate */
@@ -127,6 +129,8 @@ uint64_t fc_space_end(const struct fc_space *s);
 int fc_space_reserve(struct fc_forest *f, uint64_t n, bool last);
 /* Back into the promise, after a write that failed: the blocks were just cancelled. */
 void fc_space_promise_again(struct fc_forest *f, uint64_t n);
+/* Blocks that could still be had under the cap; UINT64_MAX without one. */
+uint64_t fc_space_under_cap(const struct fc_space *s);
 void fc_space_unreserve(struct fc_forest *f, uint64_t n);
 /* A run of 1..want data blocks within a chunk that can be written without
  * FC_ENOSPC. It is in flight until fc_space_landed (an item refers to it) or

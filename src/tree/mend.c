@@ -133,6 +133,8 @@ static int make_chunk(struct fc_forest *f, size_t i, const struct fc_chunk_truth
 	for (at = 0; c->map && at < FC_MAP_WORDS; at++)
 		c->map[at] = (truth->used ? truth->used[at] : 0) | (truth->kept ? truth->kept[at] : 0);
 	c->used = (uint16_t)(c->map ? fc_map_weight(c->map, 0, FC_CHUNK_BLOCKS) : 0);
+	c->held = c->kind == FC_CHUNK_NODES ? FC_CHUNK_BLOCKS : c->used;
+	s->held += c->held;
 	if (c->kind == FC_CHUNK_NODES)
 		s->node_free += FC_CHUNK_BLOCKS - c->used;
 	else if (c->used < FC_CHUNK_BLOCKS)

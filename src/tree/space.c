@@ -49,6 +49,15 @@ static void count_free(struct fc_space *s, const struct fc_chunk *c, int64_t cha
 		s->solid_free += (uint64_t)change;
 }
 
+static void set_held(struct fc_space *s, struct fc_chunk *c, unsigned held)
+{
+	if (held < c->used)
+		held = c->used;
+	s->held += held;
+	s->held -= c->held;
+	c->held = (uint16_t)held;
+}
+
 /* 0 or FC_ENOMEM (setting); clearing cannot fail: a full chunk's map is kept. */
 int fc_space_set(struct fc_space *s, uint64_t start, uint32_t count)
 {
@@ -61,6 +70,7 @@ int fc_space_set(struct fc_space *s, uint64_t start, uint32_t count)
 	}
 	fc_map_set(c->map, (unsigned)(start % FC_CHUNK_BLOCKS), count);
 	c->used = (uint16_t)(c->used + count);
+	set_held(s, c, c->held);
 	count_free(s, c, -(int64_t)count);
 	fc_space_touch(s, c);
 	return 0;
@@ -198,15 +208,31 @@ static void mark_solid(struct fc_space *s, struct fc_chunk *c)
 	if (c->flags & FC_CHUNK_F_SOLID)
 		return;
 	c->flags |= FC_CHUNK_F_SOLID | FC_CHUNK_F_FREED;
+	set_held(s, c, FC_CHUNK_BLOCKS);
 	if (c->kind == FC_CHUNK_DATA)
 		s->solid_free += FC_CHUNK_BLOCKS - c->used;
+}
+
+uint64_t fc_space_under_cap(const struct fc_space *s)
+{
+	uint64_t have = s->first_chunk * FC_CHUNK_BLOCKS + s->held;
+
+	if (!s->cap)
+		return UINT64_MAX;
+	return s->cap / FC_BLOCK > have ? s->cap / FC_BLOCK - have : 0;
 }
 
 static int solidify(struct fc_forest *f, size_t i, size_t n)
 {
 	struct fc_space *s = &f->space;
+	uint64_t more = 0;
 	size_t k;
 	int r;
+
+	for (k = 0; k < n; k++)
+		more += FC_CHUNK_BLOCKS - s->chunk[i + k].held;
+	if (more > fc_space_under_cap(s))
+		return FC_ENOSPC;
 
 	if (!s->no_allocate) {
 		r = fc_io_allocate(f->io, chunk_start(s, i) * FC_BLOCK, n * FC_CHUNK_BYTES);
@@ -306,8 +332,6 @@ int fc_space_reserve(struct fc_forest *f, uint64_t n, bool last)
 {
 	struct fc_space *s = &f->space;
 
-	if (s->cap && !last && (s->data_used + s->node_used + s->reserved + n) * FC_BLOCK > s->cap)
-		return FC_ENOSPC;
 	while (s->solid_free < s->reserved + n + (last ? 0 : KEPT_BACK)) {
 		int r = solidify_more(f);
 
@@ -566,6 +590,13 @@ size_t fc_space_punchable(struct fc_forest *f, struct fc_range *out, size_t max)
 	return got;
 }
 
+static void give_back(struct fc_space *s, const struct fc_range *range)
+{
+	struct fc_chunk *c = fc_space_chunk(s, range->start);
+
+	set_held(s, c, c->held > range->count ? c->held - range->count : 0);
+}
+
 void fc_space_punched(struct fc_forest *f, const struct fc_range *range, size_t n)
 {
 	size_t i;
@@ -574,5 +605,6 @@ void fc_space_punched(struct fc_forest *f, const struct fc_range *range, size_t 
 		land(&f->space, &range[i]);
 		fc_space_clear(&f->space, range[i].start, range[i].count);
 		fc_space_chunk(&f->space, range[i].start)->flags &= (uint8_t)~FC_CHUNK_F_PUNCHING;
+		give_back(&f->space, &range[i]);
 	}
 }

@@ -103,10 +103,12 @@ static void count_loaded(struct fc_space *s)
 {
 	size_t i;
 
-	s->node_free = s->solid_free = 0;
+	s->node_free = s->solid_free = s->held = 0;
 	for (i = 0; i < s->chunks; i++) {
 		struct fc_chunk *c = &s->chunk[i];
 
+		c->held = c->kind == FC_CHUNK_NODES ? FC_CHUNK_BLOCKS : c->used;
+		s->held += c->held;
 		if (c->kind == FC_CHUNK_NODES)
 			s->node_free += FC_CHUNK_BLOCKS - c->used;
 		else if (c->used < FC_CHUNK_BLOCKS)

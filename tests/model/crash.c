@@ -121,8 +121,7 @@ static void random_run(const struct fc_disk *base, uint64_t seed, struct fc_expl
 	fc_record_end(&r);
 	bad = end != FC_DRIVE_SAME;
 	if (bad) {
-		for (size_t i = 0; i < r.steps; i++)
-			fc_step_print(stderr, &r.marks[i].step);
+		fc_record_print(&r, r.steps, r.events);
 		fprintf(stderr, "the run itself differs: %s\n", r.drive.message);
 	} else {
 		bad = fc_explore(x, &r) != 0;
@@ -200,8 +199,7 @@ static void sequence_run(const struct fc_disk *base, const struct fc_model *mode
 	fc_record_end(&r);
 	bad = end != FC_DRIVE_SAME;
 	if (bad) {
-		for (size_t i = 0; i < r.steps; i++)
-			fc_step_print(stderr, &r.marks[i].step);
+		fc_record_print(&r, r.steps, r.events);
 		fprintf(stderr, "the sequence itself differs: %s\n", r.drive.message);
 	} else {
 		bad = fc_explore(x, &r) != 0;

@@ -104,18 +104,13 @@ static size_t match(const struct state *s, uint64_t hash)
 
 static int wrong(const struct state *s, const char *what, int error)
 {
-	size_t k;
-
 	if (s->x->quiet)
 		return 1;
 	fprintf(stderr,
 		"crash state %llu (%s, depth %u), after %zu of %zu events, steps %zu to %zu are right: %s%s%s\n",
 		(unsigned long long)s->x->tried, s->how, s->x->depth, s->events, s->r->events, s->least, s->most, what,
 		error < 0 ? ": " : "", error < 0 ? fc_error_text(error) : "");
-	for (k = 0; k < s->r->steps && k < s->most + 1; k++) {
-		fprintf(stderr, "  %zu%s ", k, s->r->marks[k].durable <= s->events ? " (acknowledged)" : "");
-		fc_step_print(stderr, &s->r->marks[k].step);
-	}
+	fc_record_print(s->r, s->most + 1, s->events);
 	return 1;
 }
 

@@ -257,8 +257,8 @@ static int one_case(struct job *job, const struct plan *plan, uint64_t calls[FC_
 	if (end == FC_DRIVE_SAME && fc_explore_end(&run.x, &run.r))
 		end = bad(&run, "a power cut afterwards");
 	if (end != FC_DRIVE_SAME) {
-		for (size_t i = 0; i < run.r.steps; i++)
-			fc_step_print(stderr, &run.r.marks[i].step);
+		if (!run.x.tried) /* else it was shown */
+			fc_record_print(&run.r, run.r.steps, run.r.events);
 		fprintf(stderr, "wrong: %s\n", run.what ? run.what : run.r.drive.message);
 	}
 	job->tally->runs++;

@@ -164,6 +164,8 @@ enum fc_drive_end fc_record_step(struct fc_record *r, const struct fc_step *step
 		if (end == FC_DRIVE_SAME && acknowledges(step->kind))
 			mark->durable = fc_disk_events(&r->disk);
 	}
+	mark->error = d->error;
+	mark->fault = end == FC_DRIVE_FAULT;
 	mark->state = hash_of(d->model, &d->want);
 	look_for_root(r);
 	return end;
@@ -192,6 +194,17 @@ void fc_record_free(struct fc_record *r)
 	free(r->marks);
 	free(r->roots);
 	free(r->event);
+}
+
+void fc_record_print(const struct fc_record *r, size_t n, size_t events)
+{
+	for (size_t k = 0; k < r->steps && k < n; k++) {
+		const struct fc_mark *mark = &r->marks[k];
+
+		fprintf(stderr, "  %zu%s%s%s ", k, mark->durable <= events ? " (acknowledged)" : "",
+			mark->error ? " failed: " : "", mark->error ? fc_error_text(mark->error) : "");
+		fc_step_print(stderr, &mark->step);
+	}
 }
 
 void fc_record_bounds(const struct fc_record *r, size_t events, size_t *least, size_t *most)
@@ -295,7 +308,8 @@ struct fc_model *fc_record_model(const struct fc_record *r, size_t k)
 
 	fc_model_reopen(m);
 	for (size_t i = 0; i < k; i++)
-		fc_record_replay(m, &r->marks[i].step);
+		if (!r->marks[i].fault)
+			fc_record_replay(m, &r->marks[i].step);
 	fc_model_reopen(m);
 	return m;
 }

@@ -14,6 +14,8 @@ struct fc_helper; /* a thread that commits all the time */
 struct fc_mark {
 	struct fc_step step;
 	uint64_t state; /* the model's hash after the step */
+	int error;      /* the container's answer */
+	bool fault;     /* it failed for the disk's sake, and changed nothing */
 	size_t begun;   /* events before it began */
 	size_t durable; /* it acknowledged everything when so many events were there; SIZE_MAX: it did not */
 };
@@ -49,6 +51,9 @@ enum fc_drive_end fc_record_open(struct fc_record *r);
 /* From now to the end another thread commits and tidies up beside the steps: a
  * seed does not repeat that run exactly. After fc_record_open. */
 void fc_record_busy(struct fc_record *r);
+/* One line a step, the first n of them; those that were acknowledged after so
+ * many events are marked. */
+void fc_record_print(const struct fc_record *r, size_t n, size_t events);
 /* Runs and marks one step. */
 enum fc_drive_end fc_record_step(struct fc_record *r, const struct fc_step *step);
 /* Cuts the power; event and events are there now. */
