@@ -130,11 +130,14 @@ static int check_roots(struct fc_checker *c)
 
 /* ---- salts -------------------------------------------------------------------------- */
 
+enum { SOUND, TORN, UNSURE, BAD };
+
 /* A write that a power cut tore leaves whole sectors, old ones and new ones; the
- * other copy has the old ones, or the new ones. */
-static bool is_torn(const uint8_t *bad, const uint8_t *good)
+ * other copy has the old ones, or the new ones. After several of them, none of its
+ * sectors need be left: that may be another block, too. */
+static int compare_sectors(const uint8_t *bad, const uint8_t *good)
 {
-	unsigned at, i, same = 0, other = 0;
+	unsigned at, i, same = 0;
 
 	for (at = 0; at < FC_BLOCK; at += SECTOR) {
 		unsigned differ = 0;
@@ -142,21 +145,24 @@ static bool is_torn(const uint8_t *bad, const uint8_t *good)
 		for (i = 0; i < SECTOR; i++)
 			differ += bad[at + i] != good[at + i];
 		if (differ && (differ < SECTOR / 2 || sodium_is_zero(bad + at, SECTOR)))
-			return false;
+			return BAD;
 		same += !differ;
-		other += differ > 0;
 	}
-	return same && other;
+	return same ? TORN : UNSURE;
 }
 
-static bool may_be_torn(struct fc_checker *c, uint32_t index, unsigned copy)
+/* Only the block that the next mount writes to can have been torn. */
+static int judge_salts(struct fc_checker *c, uint32_t index, unsigned copy, const int status[2])
 {
 	uint8_t bad[FC_BLOCK], good[FC_BLOCK];
 
-	return index == c->roots.root[c->roots.newest].sessions / FC_SALTS_PER_BLOCK &&
-	       !fc_io_read(c->io, bad, FC_BLOCK, salts_offset[copy] + (uint64_t)index * FC_BLOCK) &&
-	       !fc_io_read(c->io, good, FC_BLOCK, salts_offset[1 - copy] + (uint64_t)index * FC_BLOCK) &&
-	       is_torn(bad, good);
+	if (!status[copy])
+		return SOUND;
+	if (status[1 - copy] || index != c->roots.root[c->roots.newest].sessions / FC_SALTS_PER_BLOCK ||
+	    fc_io_read(c->io, bad, FC_BLOCK, salts_offset[copy] + (uint64_t)index * FC_BLOCK) ||
+	    fc_io_read(c->io, good, FC_BLOCK, salts_offset[1 - copy] + (uint64_t)index * FC_BLOCK))
+		return BAD;
+	return compare_sectors(bad, good);
 }
 
 static int check_salts(struct fc_checker *c)
@@ -171,12 +177,18 @@ static int check_salts(struct fc_checker *c)
 
 		fc_sessions_copies(c->sessions, c->io, index, status);
 		for (copy = 0; copy < 2; copy++) {
+			int verdict = judge_salts(c, index, copy, status);
 			uint32_t *bad;
 
-			if (!status[copy] || (!status[1 - copy] && may_be_torn(c, index, copy)))
+			if (verdict == UNSURE)
+				fc_find_note(c, FC_CHECK_SALTS, 0,
+					     "a copy of a block of the salt table does not authenticate: a power cut while it was "
+					     "written, or damage; the other one serves");
+			if (verdict == BAD)
+				fc_find(c, FC_CHECK_SALTS, 0, writes_anew, "copy %c of block %u of the salt table %s",
+					'A' + (int)copy, index, how(c, status[copy]));
+			if (verdict == SOUND)
 				continue;
-			fc_find(c, FC_CHECK_SALTS, 0, writes_anew, "copy %c of block %u of the salt table %s",
-				'A' + (int)copy, index, how(c, status[copy]));
 			bad = fc_list_add(&c->salts_bad, sizeof(*bad));
 			if (!bad)
 				return FC_ENOMEM;

@@ -53,9 +53,8 @@ static int check_tail(struct fc_checker *c, const struct fc_log_head *head)
 
 int fc_check_log(struct fc_checker *c)
 {
-	struct fc_log_head head = c->fs->root.log, before;
+	struct fc_log_head head = c->fs->root.log;
 	uint64_t i, pos = 0, seq = 0;
-	uint8_t *payload;
 	size_t n = 0;
 	int r = 0;
 
@@ -63,21 +62,25 @@ int fc_check_log(struct fc_checker *c)
 	say_end(c);
 	if (!head.session || c->damage.log)
 		return 0;
-	for (i = 0; !r; i++) {
-		/* what follows the last record may be of an older round of the ring */
+	for (i = 0; i <= c->fs->log.bytes / FC_BLOCK; i++) {
+		struct fc_log_head before = head;
+		uint8_t *payload;
+		size_t bytes;
+
+		r = fc_log_read(&c->fs->log, &head, &payload, &bytes, NULL);
+		if (r)
+			break;
+		free(payload);
+		/* after the last one there may be what an older round of the ring left */
 		if (i)
 			r = check_padding(c, pos, n, seq);
-		before = head;
-		pos = head.pos;
-		seq = head.seq;
-		if (!r)
-			r = fc_log_read(&c->fs->log, &head, &payload, &n, NULL);
-		if (!r)
-			free(payload);
-		if (i > c->fs->log.bytes / FC_BLOCK)
+		if (r)
 			break;
+		pos = before.pos;
+		seq = before.seq;
+		n = bytes;
 	}
 	if (r == FC_ENOENT)
-		r = check_tail(c, &before);
+		r = check_tail(c, &head);
 	return r == FC_EIO ? 0 : r;
 }

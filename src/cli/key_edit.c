@@ -220,8 +220,10 @@ static void ask_commit(const struct fc_key_job *job)
 
 	if (!fc_mounts_read("/proc/self/mountinfo", &mounts)) {
 		m = fc_mounts_of(&mounts, job->container);
-		if (m && !fc_mount_is_dead(m))
-			fc_mount_ask(m, FC_IOC_SYNC, NULL);
+		if (m && !fc_mount_is_dead(m) && fc_mount_ask(m, FC_IOC_SYNC, NULL))
+			fc_cli_say("warning: the change was made, but %s does not commit: until it does, an older "
+				   "header put back would go unnoticed",
+				   m->point);
 	}
 	fc_mounts_free(&mounts);
 }

@@ -201,7 +201,8 @@ const struct fc_command fc_command_mount = {
 	.summary = "shows what a container holds, in a directory",
 	.help = "  --read-only                  change nothing\n"
 		"  --foreground                 stay in the foreground, trouble goes to standard error\n"
-		"  --trace-requests             count the kernel's requests by kind; shown at the end, with --foreground\n"
+		"  --trace-requests             count the kernel's requests by kind; shown at the end, with "
+		"--foreground\n"
 		"  --accept-older               go on from a state older than this machine saw last\n"
 		"  --passphrase-file FILE       first line of FILE (- is standard input)\n"
 		"  --passphrase-fd N            first line of what descriptor N gives\n"

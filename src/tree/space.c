@@ -49,7 +49,7 @@ static void count_free(struct fc_space *s, const struct fc_chunk *c, int64_t cha
 		s->solid_free += (uint64_t)change;
 }
 
-static void set_held(struct fc_space *s, struct fc_chunk *c, unsigned held)
+void fc_space_set_held(struct fc_space *s, struct fc_chunk *c, unsigned held)
 {
 	if (held < c->used)
 		held = c->used;
@@ -70,7 +70,7 @@ int fc_space_set(struct fc_space *s, uint64_t start, uint32_t count)
 	}
 	fc_map_set(c->map, (unsigned)(start % FC_CHUNK_BLOCKS), count);
 	c->used = (uint16_t)(c->used + count);
-	set_held(s, c, c->held);
+	fc_space_set_held(s, c, c->held);
 	count_free(s, c, -(int64_t)count);
 	fc_space_touch(s, c);
 	return 0;
@@ -136,7 +136,7 @@ int fc_space_fly(struct fc_space *s, struct fc_range range)
 }
 
 /* Takes a part of an in-flight range out of flight. */
-static void land(struct fc_space *s, const struct fc_range *range)
+void fc_space_land(struct fc_space *s, const struct fc_range *range)
 {
 	size_t i;
 
@@ -167,14 +167,14 @@ static void land(struct fc_space *s, const struct fc_range *range)
 
 void fc_space_landed(struct fc_forest *f, const struct fc_range *range)
 {
-	land(&f->space, range);
+	fc_space_land(&f->space, range);
 	f->space.data_used += range->count;
 	fc_space_touch(&f->space, fc_space_chunk(&f->space, range->start));
 }
 
 void fc_space_cancel(struct fc_forest *f, const struct fc_range *range)
 {
-	land(&f->space, range);
+	fc_space_land(&f->space, range);
 	fc_space_clear(&f->space, range->start, range->count);
 	fc_space_chunk(&f->space, range->start)->flags |= FC_CHUNK_F_FREED;
 }
@@ -208,7 +208,7 @@ static void mark_solid(struct fc_space *s, struct fc_chunk *c)
 	if (c->flags & FC_CHUNK_F_SOLID)
 		return;
 	c->flags |= FC_CHUNK_F_SOLID | FC_CHUNK_F_FREED;
-	set_held(s, c, FC_CHUNK_BLOCKS);
+	fc_space_set_held(s, c, FC_CHUNK_BLOCKS);
 	if (c->kind == FC_CHUNK_DATA)
 		s->solid_free += FC_CHUNK_BLOCKS - c->used;
 }
@@ -532,79 +532,4 @@ int fc_space_grow_nodes(struct fc_forest *f, uint64_t n)
 		fc_space_touch(s, &s->chunk[at]);
 	}
 	return 0;
-}
-
-/* ---- giving blocks back to the host ------------------------------------------- */
-
-static size_t take_runs(struct fc_space *s, size_t i, struct fc_range *out, size_t max)
-{
-	struct fc_chunk *c = &s->chunk[i];
-	unsigned at = 0, n;
-	size_t got = 0;
-
-	while (got < max) {
-		n = c->map ? fc_map_run(c->map, at, &at) : FC_CHUNK_BLOCKS - at;
-		if (!n) {
-			c->flags &= (uint8_t)~FC_CHUNK_F_FREED;
-			break;
-		}
-		out[got] = (struct fc_range){ chunk_start(s, i) + at, n };
-		if (fc_space_fly(s, out[got]) || fc_space_set(s, out[got].start, n))
-			break;
-		c->flags |= FC_CHUNK_F_PUNCHING;
-		got++;
-		at += n;
-		if (at >= FC_CHUNK_BLOCKS) {
-			c->flags &= (uint8_t)~FC_CHUNK_F_FREED;
-			break;
-		}
-	}
-	return got;
-}
-
-size_t fc_space_punchable(struct fc_forest *f, struct fc_range *out, size_t max)
-{
-	struct fc_space *s = &f->space;
-	size_t i, got = 0;
-
-	for (i = 0; i < s->chunks && got < max; i++) {
-		struct fc_chunk *c = &s->chunk[i];
-
-		if (c->kind == FC_CHUNK_NODES && !c->used && s->node_free >= 2 * FC_CHUNK_BLOCKS) {
-			c->kind = FC_CHUNK_DATA;
-			c->flags |= FC_CHUNK_F_SOLID | FC_CHUNK_F_FREED;
-			s->node_free -= FC_CHUNK_BLOCKS;
-			s->solid_free += FC_CHUNK_BLOCKS;
-			fc_space_touch(s, c);
-		}
-		if (c->kind != FC_CHUNK_DATA || !(c->flags & FC_CHUNK_F_FREED) || c->used == FC_CHUNK_BLOCKS)
-			continue;
-		if (c->flags & FC_CHUNK_F_SOLID) {
-			if (s->solid_free < s->reserved + FC_CHUNK_BLOCKS)
-				continue; /* promised */
-			s->solid_free -= FC_CHUNK_BLOCKS - c->used;
-			c->flags &= (uint8_t)~FC_CHUNK_F_SOLID;
-		}
-		got += take_runs(s, i, out + got, max - got);
-	}
-	return got;
-}
-
-static void give_back(struct fc_space *s, const struct fc_range *range)
-{
-	struct fc_chunk *c = fc_space_chunk(s, range->start);
-
-	set_held(s, c, c->held > range->count ? c->held - range->count : 0);
-}
-
-void fc_space_punched(struct fc_forest *f, const struct fc_range *range, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		land(&f->space, &range[i]);
-		fc_space_clear(&f->space, range[i].start, range[i].count);
-		fc_space_chunk(&f->space, range[i].start)->flags &= (uint8_t)~FC_CHUNK_F_PUNCHING;
-		give_back(&f->space, &range[i]);
-	}
 }

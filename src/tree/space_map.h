@@ -90,6 +90,10 @@ int fc_space_set(struct fc_space *s, uint64_t start, uint32_t count);
 void fc_space_clear(struct fc_space *s, uint64_t start, uint32_t count);
 int fc_space_extend(struct fc_space *s, size_t chunks);
 int fc_space_fly(struct fc_space *s, struct fc_range range);
+/* Takes a range, or a part of one, out of flight. */
+void fc_space_land(struct fc_space *s, const struct fc_range *range);
+/* How many of the chunk's blocks the host holds for us: no fewer than are in use. */
+void fc_space_set_held(struct fc_space *s, struct fc_chunk *c, unsigned held);
 /* Adds to what the running transaction freed. */
 void fc_space_pend(struct fc_forest *f, uint64_t start, uint32_t count);
 

@@ -386,10 +386,12 @@ static void set_owners(struct fc_forest *f, uint64_t at, uint64_t stop, uint32_t
 
 void fc_space_free_data(struct fc_forest *f, uint64_t start, uint32_t count)
 {
-	uint64_t at = start, end = start + count, stop = end;
-	uint32_t owners = 1;
+	uint64_t at = start, end = start + count, stop;
+	uint32_t owners;
 
 	for (; at < end; at = stop) {
+		owners = 1; /* the last item may go while this runs */
+		stop = end;
 		if (f->space.shared && ref_piece(f, at, end, &stop, &owners))
 			return; /* stays in use: not loaded, which is the caller's mistake */
 		if (owners >= 2) {

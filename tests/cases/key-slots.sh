@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# timeout: 300
 # Keys are listed, added, changed and removed; each opens the container as long as it
 # is there, and not a moment longer. (gocryptfs 766: the old passphrase is refused.)
 # shellcheck source=tests/cases/lib.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# timeout: 300
 # Keys change under a mounted container, without disturbing it; its next commit takes
 # note, so that an older header put back afterwards is refused.
 # shellcheck source=tests/cases/lib.sh

@@ -49,9 +49,10 @@ before=$(dump)
 fc_remount "$D"
 equal "$(dump)" "$before" "all rows after mounting again"
 [ -z "${FC_PLAIN:-}" ] || exit 0
-# a commit that SQLite reported is there after the daemon died in the next moment
+# a commit that SQLite reported is there after the daemon died in the next moment (with
+# less than "extra" it does not sync the directory that the journal was removed from)
 for mode in delete wal; do
-	sqlite3 "$M/$mode.db" "insert into t(who, words) values(99, 'committed');"
+	sqlite3 "$M/$mode.db" "pragma synchronous=extra; insert into t(who, words) values(99, 'committed');"
 	fc_kill "$D"
 	fc_mount "$D"
 	equal "$(sqlite3 "$M/$mode.db" "select count(*) from t where who = 99; pragma integrity_check;" | tr '\n' ' ')" "1 ok " "a commit before a crash ($mode)"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fusecrypt/check.h"
 #include "secret/secret.h"
 #include "store/header.h"
 
@@ -163,4 +164,40 @@ size_t fc_disk_events(struct fc_disk *disk)
 
 	fc_io_sim_trace(disk->sim, &n);
 	return n;
+}
+
+struct finding {
+	char *text;
+	size_t bytes;
+};
+
+static void keep_first(void *arg, const struct fc_check_finding *f)
+{
+	struct finding *first = arg;
+
+	if (!f->note && !first->text[0])
+		snprintf(first->text, first->bytes, "the checker found: %s, inode %llu: %s",
+			 fc_check_kind_name(f->kind), (unsigned long long)f->ino, f->text);
+}
+
+int fc_disk_check(const struct fc_disk *disk, uint64_t generation, const uint8_t tag[FC_TAG_BYTES], char *text,
+		  size_t text_bytes)
+{
+	struct finding first = { text, text_bytes };
+	struct fc_check_options options = { .seen_generation = generation, .found = keep_first, .arg = &first };
+	struct fc_check_result result;
+	struct fc_disk copy;
+	int error;
+
+	text[0] = 0;
+	if (generation)
+		memcpy(options.seen_tag, tag, FC_TAG_BYTES);
+	fc_disk_clone(&copy, disk);
+	error = fc_check(fc_disk_io(&copy, true), fc_disk_master, &options, &result);
+	fc_disk_free(&copy);
+	if (error)
+		return error;
+	if ((result.older || result.newest_lost) && !text[0])
+		snprintf(text, text_bytes, "the checker found an older state");
+	return result.damages || result.older || result.newest_lost;
 }

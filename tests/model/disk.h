@@ -27,6 +27,10 @@ void fc_disk_clone(struct fc_disk *disk, const struct fc_disk *from);
 void fc_disk_free(struct fc_disk *disk);
 /* A shell; who closes it leaves the disk as it is. */
 struct fc_io *fc_disk_io(struct fc_disk *disk, bool read_only);
+/* Runs the checker on a copy, with what was seen last (generation 0: nothing).
+ * 0: in order. 1: damage, and text says what first. Or it could not be done. */
+int fc_disk_check(const struct fc_disk *disk, uint64_t generation, const uint8_t tag[FC_TAG_BYTES], char *text,
+		  size_t text_bytes);
 /* Events recorded so far. */
 size_t fc_disk_events(struct fc_disk *disk);
 

@@ -309,11 +309,25 @@ static enum fc_drive_end step_background(struct fc_drive *d, struct fc_step *s)
 	return simple(d, fc_fs_background(d->fs));
 }
 
+/* What the checker says of the closed container. */
+static enum fc_drive_end check(struct fc_drive *d)
+{
+	uint8_t tag[FC_TAG_BYTES];
+	uint64_t generation = fc_drive_root(d, tag);
+	int error = fc_disk_check(d->disk, generation, tag, d->message, sizeof(d->message));
+
+	if (error < 0)
+		return fc_drive_differs(d, "the checker failed: %s", error_name(error));
+	return error ? FC_DRIVE_DIFFERS : FC_DRIVE_SAME;
+}
+
 /* Closes and opens; the tree was and is that of the model. */
 static enum fc_drive_end reopen(struct fc_drive *d, bool read_only)
 {
 	enum fc_drive_end end = fc_drive_close(d);
 
+	if (end == FC_DRIVE_SAME)
+		end = check(d);
 	if (end == FC_DRIVE_SAME)
 		end = fc_drive_open(d, read_only);
 	return end == FC_DRIVE_SAME ? fc_drive_compare(d, 0, !read_only) : end; /* a reader keeps orphans */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "explore.h"
 
-#include "fusecrypt/check.h"
-
 #define SECTOR 512u
 #define FINDING_MAX 400u
 #define STEPS_AFTER 6u /* after a recovery */
@@ -180,35 +178,16 @@ static int check_reader(struct state *s)
 	return bad;
 }
 
-static void keep_finding(void *arg, const struct fc_check_finding *finding)
-{
-	char *text = arg;
-
-	if (!finding->note && !text[0])
-		snprintf(text, FINDING_MAX, "the checker found: %s, inode %llu: %s", fc_check_kind_name(finding->kind),
-			 (unsigned long long)finding->ino, finding->text);
-}
-
 /* No crash leaves anything that the checker calls damage. */
 static int check_whole(struct state *s)
 {
 	const struct fc_root_mark *root = fc_record_root(s->r, s->events);
-	char text[FINDING_MAX] = "";
-	struct fc_check_options options = { .found = keep_finding, .arg = text };
-	struct fc_check_result result;
-	struct fc_disk disk;
-	int error;
+	char text[FINDING_MAX];
+	int error = fc_disk_check(&s->disk, root ? root->generation : 0, root ? root->tag : NULL, text, sizeof(text));
 
-	if (root) {
-		options.seen_generation = root->generation;
-		memcpy(options.seen_tag, root->tag, FC_TAG_BYTES);
-	}
-	fc_disk_clone(&disk, &s->disk);
-	error = fc_check(fc_disk_io(&disk, true), fc_disk_master, &options, &result);
-	fc_disk_free(&disk);
-	if (error)
+	if (error < 0)
 		return wrong(s, "the checker failed", error);
-	return result.damages || result.older || result.newest_lost ? wrong(s, text, 0) : 0;
+	return error ? wrong(s, text, 0) : 0;
 }
 
 /* A few steps on a container that has just recovered. */

@@ -13,7 +13,9 @@
 #include "own.h"
 
 #define KEY_BYTES 64
-#define UNMOUNT_TRIES 20 /* half a second apart: something may still look around in it */
+#define UNMOUNT_PATIENCE 300 /* seconds: what is not yet written is written now */
+#define UNMOUNT_RETRY 20     /* seconds: something may still look around in it */
+#define UNMOUNT_PAUSE 500000 /* microseconds between tries */
 
 static char *find_fusecrypt(const char *program_dir)
 {
@@ -91,16 +93,24 @@ int fc_own_open(struct bench *bench, struct bench_own *own, const char *beside)
 	return result ? -1 : 0;
 }
 
+static int run_umount(struct bench_step *step, const void *arg)
+{
+	alarm(UNMOUNT_PATIENCE);
+	return fc_external_run(step, arg, NULL);
+}
+
 static int unmount(struct bench *bench, struct bench_own *own)
 {
 	const char *argv[] = { own->program, "umount", own->mountpoint, NULL };
-	for (int i = 0; i < UNMOUNT_TRIES; i++) {
-		if (!fusecrypt(bench, own, argv, true)) {
+	struct bench_step step = { .bench = bench, .shared = bench->shared };
+	double until = fc_bench_now() + UNMOUNT_RETRY;
+	do {
+		if (!fc_step_finish(bench, &step, own->dir, run_umount, argv)) {
 			own->mounted = false;
 			return 0;
 		}
-		usleep(500000);
-	}
+		usleep(UNMOUNT_PAUSE);
+	} while (fc_bench_now() < until);
 	fc_bench_warn("left mounted: %s: %s", own->mountpoint, bench->shared->error);
 	return -1;
 }

@@ -87,6 +87,25 @@ static double cpu_of_machine(void)
 	return (double)(user + nice + system + irq + softirq) / (double)sysconf(_SC_CLK_TCK);
 }
 
+#define QUIET_TICK 0.05     /* seconds */
+#define QUIET_SHARE 0.05    /* of a processor */
+#define QUIET_PATIENCE 10.0 /* seconds */
+
+/* A daemon may put work off: what an earlier part left to it must not disturb the
+ * next, and belongs to the part that caused it. */
+static void wait_until_quiet(pid_t daemon)
+{
+	double until = fc_bench_now() + QUIET_PATIENCE, before = cpu_of_daemon(daemon);
+	while (isfinite(before) && fc_bench_now() < until) {
+		struct timespec tick = { .tv_nsec = (long)(QUIET_TICK * 1e9) };
+		nanosleep(&tick, NULL);
+		double now = cpu_of_daemon(daemon);
+		if (now - before < QUIET_TICK * QUIET_SHARE)
+			return;
+		before = now;
+	}
+}
+
 /* ---- one sample ----------------------------------------------------------- */
 
 static int timed(struct bench_step *step, const struct bench_part *part)
@@ -104,8 +123,9 @@ static int timed(struct bench_step *step, const struct bench_part *part)
 		s->durable = fc_bench_now() - begin;
 	}
 	s->cpu_work = cpu_of_work() - work;
-	s->cpu_daemon = cpu_of_daemon(daemon) - served;
 	s->cpu_machine = cpu_of_machine() - machine;
+	wait_until_quiet(daemon);
+	s->cpu_daemon = cpu_of_daemon(daemon) - served;
 	return 0;
 }
 
@@ -124,6 +144,7 @@ static int measure(struct bench_step *step, const void *arg)
 	/* What earlier work left to be written is not this one's cost. */
 	if (fc_run_make_durable(step, "."))
 		return -1;
+	wait_until_quiet(step->place->daemon);
 	s->cold = part->flags & PART_COLD && drop_caches();
 	if (timed(step, part))
 		return -1;
