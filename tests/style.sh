@@ -56,6 +56,7 @@ fi
 
 report licence "$(for file in "${all[@]}"; do
 	case $file in
+	*.json) ;;
 	*.c | *.h | *.sh | *.py | *meson.build | *meson_options.txt | .ci/run | tools/* | tests/run-cases | man/*.[1-9])
 		grep -qI . "$file" || continue
 		head -n 2 "$file" | grep -qE '^(/\*|#|\.\\") SPDX-License-Identifier: GPL-2\.0-or-later( \*/)?$' ||

@@ -95,8 +95,8 @@ struct fc_check_result {
  * result->damages and so on. Negative: it could not be done, or not to the end,
  * and nothing was changed unless result->changed:
  * FC_EFORGED, FC_ECORRUPT, FC_ENOTCONTAINER, FC_ENEWER: there is nothing to start from.
- * FC_EOLDER: repair without accept_older of what needs that; an old header,
- * also without repair.
+ * FC_EOLDER: repair without accept_older of what needs that; a header older
+ * than the root accepts, always.
  * FC_EIO: the disk itself reports errors: nothing is repaired on top of that.
  * FC_EINTERRUPTED, FC_ENOSPC, FC_ENOMEM. */
 int fc_check(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_check_options *options,

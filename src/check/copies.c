@@ -93,9 +93,8 @@ static int check_header_age(struct fc_checker *c, const struct fc_root *root)
 
 	if (sequence >= root->header_seq)
 		return 0;
-	c->commit = true;
-	fc_find(c, FC_CHECK_HEADER, 0, "accepted", "the header is older than the one that the root accepts: it was put back");
-	return c->options->accept_older ? 0 : FC_EOLDER;
+	fc_find(c, FC_CHECK_HEADER, 0, NULL, "the header is older than the one that the root accepts: it was put back");
+	return FC_EOLDER;
 }
 
 static int check_roots(struct fc_checker *c)

@@ -98,8 +98,6 @@ static int commit(struct fc_checker *c)
 
 	fs->forest.txg = next_generation(c);
 	fs->inodes = count_inodes(c);
-	if (fs->header_seq > c->header.sequence)
-		fs->header_seq = c->header.sequence;
 	r = fc_mend_space(c);
 	if (r)
 		return r;

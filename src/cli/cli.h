@@ -21,6 +21,7 @@ enum fc_exit {
 	FC_EXIT_MOUNTPOINT = 8,
 	FC_EXIT_NO_SPACE = 9,
 	FC_EXIT_OLDER = 10,
+	FC_EXIT_REPAIRED = 11,
 	FC_EXIT_INTERRUPTED = 130,
 };
 
@@ -50,7 +51,7 @@ struct fc_command {
 };
 
 extern const struct fc_command fc_command_init, fc_command_mount, fc_command_umount, fc_command_status, fc_command_sync,
-	fc_command_key, fc_command_header;
+	fc_command_check, fc_command_key, fc_command_header;
 /* The i-th command, NULL past the end (main.c). */
 const struct fc_command *fc_cli_command(size_t i);
 void fc_cli_print_help(const struct fc_command *command);

@@ -224,6 +224,7 @@ static int fill_status(const struct fc_session *session, struct fc_ioc_status *o
 		.bytes_allocated = st.bytes_allocated,
 		.bytes_used = st.bytes_used,
 		.inodes = st.inodes,
+		.write_errors = atomic_load(&session->write_errors),
 	};
 	memcpy(out->uuid, st.uuid, sizeof(out->uuid));
 	strncpy(out->container, session->options->container, sizeof(out->container) - 1);

@@ -212,6 +212,8 @@ static void serve_write(struct fc_worker *worker, const struct fuse_in_header *h
 		set_id = has_set_id(session, ino);
 	}
 	error = fc_fs_write(session->fs, ino, in->offset, in->size, in + 1, flags);
+	if (error)
+		atomic_fetch_add(&session->write_errors, 1);
 	fc_attr_changed(session, ino);
 	if (!error && set_id)
 		fuse_lowlevel_notify_inval_inode(session->fuse, ino, -1, 0);

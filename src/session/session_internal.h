@@ -84,6 +84,7 @@ struct fc_session {
 	uint64_t init_unique, init_offered;
 	bool setxattr_ext; /* agreed: SETXATTR is the long form. Written before the first SETXATTR can come */
 	struct fc_loop loop;
+	_Atomic uint64_t write_errors;
 	_Atomic uint64_t counts[FC_MAX_OPCODE + 1];
 	pthread_mutex_t fresh_lock; /* fresh */
 	struct fc_fresh fresh[FC_FRESH_SLOTS];

@@ -2,9 +2,12 @@
 /* A container in a file of the host. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -118,9 +121,50 @@ static int file_punch(struct fc_io *io, uint64_t off, uint64_t n)
 	return file_fallocate(io, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off, n);
 }
 
+/* The first extent of the host's that reaches into [off, off + n): its part of the
+ * range, in *start and *end. False: none, or the host does not tell. */
+static bool host_extent(int fd, uint64_t off, uint64_t n, uint64_t *start, uint64_t *end)
+{
+	union {
+		struct fiemap map;
+		uint8_t room[sizeof(struct fiemap) + sizeof(struct fiemap_extent)];
+	} u = { .map = { .fm_start = off, .fm_length = n, .fm_extent_count = 1 } };
+	const struct fiemap_extent *e = u.map.fm_extents;
+
+	if (ioctl(fd, FS_IOC_FIEMAP, &u.map) || !u.map.fm_mapped_extents)
+		return false;
+	*start = e->fe_logical > off ? e->fe_logical : off;
+	*end = e->fe_logical + e->fe_length < off + n ? e->fe_logical + e->fe_length : off + n;
+	return *start < *end;
+}
+
+/* A host that is (almost) full may refuse a range for what it already has of it
+ * (xfs wants room for all first): then only the gaps are asked for. */
+static int allocate_gaps(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	uint64_t end = off + n, start, stop;
+	bool any = false;
+	int r = 0;
+
+	while (!r && off < end) {
+		if (!host_extent(file_io(io)->fd, off, end - off, &start, &stop))
+			start = stop = end;
+		else
+			any = true;
+		if (!any)
+			return FC_ENOSPC;
+		if (start > off)
+			r = file_fallocate(io, 0, off, start - off);
+		off = stop;
+	}
+	return r;
+}
+
 static int file_allocate(struct fc_io *io, uint64_t off, uint64_t n)
 {
-	return file_fallocate(io, 0, off, n);
+	int r = file_fallocate(io, 0, off, n);
+
+	return r == FC_ENOSPC ? allocate_gaps(io, off, n) : r;
 }
 
 static int file_size(struct fc_io *io, uint64_t *bytes)
