@@ -64,7 +64,7 @@ static void print_end(const struct fc_check_report *report, const struct fc_chec
 	if (!r->damages)
 		printf("%s: no damage\n", report->container);
 	else
-		printf("%s: %" PRIu64 " kinds of damage, %" PRIu64 " repaired\n", report->container, r->damages, r->repaired);
+		printf("%s: damaged in %" PRIu64 " places, %" PRIu64 " repaired\n", report->container, r->damages, r->repaired);
 }
 
 /* ---- JSON ------------------------------------------------------------------------- */

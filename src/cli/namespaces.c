@@ -16,10 +16,17 @@
 
 #define SEEN_MAX 256 /* namespaces beyond are looked at once for each process */
 
+/* The kernel gives a device number to another mount as soon as it is free: as long
+ * as the daemon lives, and so holds the container, the source tells them apart. */
+static bool same_container(const struct fc_mount *a, const struct fc_mount *b)
+{
+	return a->dev == b->dev && fc_mount_is_ours(a) && !strcmp(a->source, b->source);
+}
+
 const struct fc_mount *fc_namespaces_here(const struct fc_mounts *all, const struct fc_mount *m)
 {
 	for (size_t i = 0; i < all->count; i++)
-		if (all->list[i].dev == m->dev && all->list[i].id != m->id)
+		if (same_container(&all->list[i], m) && all->list[i].id != m->id)
 			return &all->list[i];
 	return NULL;
 }
@@ -79,7 +86,7 @@ static const struct fc_mount *copy_that_stays(const struct leaving *w, const str
 		const struct fc_mount *m = &there->list[i - 1], *parent = by_id(there, m->parent);
 
 		/* a mount has one number on the whole machine: that one is ours */
-		if (m->dev != w->m->dev || m->id == w->m->id)
+		if (!same_container(m, w->m) || m->id == w->m->id)
 			continue;
 		if (w->shared && parent && (parent->shared || parent->master))
 			continue;
