@@ -145,6 +145,7 @@ int fc_fs_readdir(struct fc_fs *fs, uint64_t ino, uint64_t offset, bool want_att
 /* ---- content ----------------------------------------------------------- */
 
 #define FC_WRITE_CACHED 1u   /* from the kernel's page cache: times are set by setattr */
+#define FC_WRITE_PAGED 4u    /* in the log only: the content went to pages, not into the inode's item */
 #define FC_WRITE_KILLPRIV 2u /* clear set-id bits and security.capability */
 
 /* Bytes read into *got, fewer than n only at the end of the file. FC_EFORGED

@@ -91,8 +91,8 @@ int fc_check_xattr(struct fc_checker *c, const struct fc_item *item)
 		if (fc_xattr_hash(c->fs, &x.name) != item->key.off)
 			break;
 		if (x.kind == FC_XATTR_BLOB && !take_blob(c, &x, &number)) {
-			fc_find(c, FC_CHECK_ATTRIBUTE, cur->ino, "the attribute is deleted", "the value of %.*s is lost",
-				(int)x.name.n, (const char *)x.name.p);
+			fc_find(c, FC_CHECK_ATTRIBUTE, cur->ino, "the attribute is deleted",
+				"the value of %.*s is lost", (int)x.name.n, (const char *)x.name.p);
 			fc_mend(c, FC_MEND_XATTR, item->key, number, 0);
 			continue;
 		}

@@ -9,8 +9,8 @@
 static void on_skipped(void *arg, uint64_t ino, int error)
 {
 	struct fc_checker *c = arg;
-	const struct fc_found *last =
-		c->findings.n ? FC_LIST_AT(&c->findings, struct fc_found, c->findings.n - 1) : NULL;
+	const struct fc_found *last = c->findings.n ? FC_LIST_AT(&c->findings, struct fc_found, c->findings.n - 1)
+						    : NULL;
 
 	if (error == FC_EIO)
 		c->disk_error = true;
@@ -60,7 +60,7 @@ static int choose_state(struct fc_checker *c)
 	    (c->result->older || c->roots.doubtful || (!c->root_readable && c->older_readable)))
 		return FC_EOLDER;
 	if (!c->root_readable && !c->older_readable)
-		return FC_EFORGED;
+		return c->disk_error ? FC_EIO : FC_EFORGED;
 	c->result->generation = root->generation;
 	c->result->time = root->time;
 	return 0;
@@ -87,8 +87,8 @@ static int check(struct fc_checker *c, struct fc_io **io, const uint8_t master[F
 
 static void free_all(struct fc_checker *c)
 {
-	struct fc_list *lists[] = { &c->salts_bad, &c->cur.gaps, &c->cur.names, &c->lost,  &c->recs, &c->links,
-				    &c->blobs,	   &c->orphans,	 &c->mends,	&c->refs };
+	struct fc_list *lists[] = { &c->salts_bad, &c->cur.gaps, &c->cur.names, &c->lost,  &c->recs,
+				    &c->links,     &c->blobs,    &c->orphans,   &c->mends, &c->refs };
 	size_t i;
 
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)

@@ -58,12 +58,12 @@ enum { FC_REC_INODE = 1, FC_REC_ORPHAN = 2, FC_REC_REACHED = 4, FC_REC_PASSED = 
 
 struct fc_rec {
 	uint64_t ino;
-	uint64_t parent;  /* as a directory says */
-	uint64_t subdirs; /* names of directories in it */
+	uint64_t parent;     /* as a directory says */
+	uint64_t subdirs;    /* names of directories in it */
 	size_t first, names; /* links that lead to it, those that stay */
-	uint32_t nlink;	  /* as it says */
-	uint8_t type;	  /* DT_* */
-	uint8_t flags;	  /* FC_REC_* */
+	uint32_t nlink;      /* as it says */
+	uint8_t type;        /* DT_* */
+	uint8_t flags;       /* FC_REC_* */
 };
 
 struct fc_link {
@@ -85,23 +85,32 @@ struct fc_ref {
 };
 
 enum fc_mend_kind {
-	FC_MEND_DELETE,	 /* the item */
-	FC_MEND_PURGE,	 /* all items of key.ino */
-	FC_MEND_MAKE,	 /* an inode for key.ino: a = DT_DIR, next_seq b; or DT_REG, b bytes */
+	FC_MEND_DELETE,  /* the item */
+	FC_MEND_PURGE,   /* all items of key.ino */
+	FC_MEND_MAKE,    /* an inode for key.ino: a = DT_DIR, next_seq b; or DT_REG, b bytes */
 	FC_MEND_INLINED, /* likewise, of b bytes, which its INLINE item holds */
-	FC_MEND_LOSE,	 /* blocks key.off.. of key.ino, a of them, cannot be read */
-	FC_MEND_CLEAR,	 /* the same blocks become a hole */
-	FC_MEND_SET,	 /* a field of the inode: key.type = FC_SET_FIELD_*, a */
-	FC_MEND_TYPE,	 /* of the entry: a = inode, b = DT_* */
-	FC_MEND_NAME,	 /* the NAME item gets a sequence more: a */
-	FC_MEND_XATTR,	 /* the XATTR item: attributes that cannot be read go, and those with blob a */
-	FC_MEND_BLOB,	 /* number a goes */
-	FC_MEND_ORPHAN,	 /* key.ino is one */
-	FC_MEND_HOME,	 /* key.ino, of type a, gets a name in lost+found */
+	FC_MEND_LOSE,    /* blocks key.off.. of key.ino, a of them, cannot be read */
+	FC_MEND_CLEAR,   /* the same blocks become a hole */
+	FC_MEND_SET,     /* a field of the inode: key.type = FC_SET_FIELD_*, a */
+	FC_MEND_TYPE,    /* of the entry: a = inode, b = DT_* */
+	FC_MEND_NAME,    /* the NAME item gets a sequence more: a */
+	FC_MEND_XATTR,   /* the XATTR item: attributes that cannot be read go, and those with blob a */
+	FC_MEND_BLOB,    /* number a goes */
+	FC_MEND_ORPHAN,  /* key.ino is one */
+	FC_MEND_HOME,    /* key.ino, of type a, gets a name in lost+found */
 };
 
-enum { FC_FIELD_NLINK, FC_FIELD_PARENT, FC_FIELD_ENTRIES, FC_FIELD_NEXT_SEQ, FC_FIELD_BLOCKS, FC_FIELD_XATTRS,
-       FC_FIELD_SIZE, FC_FIELD_FLAGS, FC_FIELD_PRIVATE /* mode &= 0700 */ };
+enum {
+	FC_FIELD_NLINK,
+	FC_FIELD_PARENT,
+	FC_FIELD_ENTRIES,
+	FC_FIELD_NEXT_SEQ,
+	FC_FIELD_BLOCKS,
+	FC_FIELD_XATTRS,
+	FC_FIELD_SIZE,
+	FC_FIELD_FLAGS,
+	FC_FIELD_PRIVATE /* mode &= 0700 */
+};
 
 struct fc_mend {
 	enum fc_mend_kind kind;
@@ -115,23 +124,23 @@ struct fc_name {
 
 /* The inode whose items are passing by. */
 struct fc_current {
-	bool any;	  /* there is one */
-	bool has;	  /* its inode item was read */
+	bool any; /* there is one */
+	bool has; /* its inode item was read */
 	bool has_inline;
-	bool named;	  /* its NAME items have begun, or its end: names is sorted */
+	bool named; /* its NAME items have begun, or its end: names is sorted */
 	uint64_t ino;
 	struct fc_inode inode;
 	uint32_t inline_bytes;
 	uint64_t blocks;  /* of its extents */
-	uint64_t next;	  /* file block after the last extent */
+	uint64_t next;    /* file block after the last extent */
 	uint64_t written; /* file block after the last one that holds data */
 	uint64_t beyond;  /* file block of the first data beyond the end, 0 none */
 	uint64_t entries, top_seq;
 	uint64_t xattrs;
-	uint64_t index_bad; /* NAME items that are missing or wrong */
+	uint64_t index_bad;   /* NAME items that are missing or wrong */
 	struct fc_list gaps;  /* struct fc_mend: blocks that may have been lost */
 	struct fc_list names; /* struct fc_name, by hash and sequence once `named` */
-	size_t name_at;	      /* the first that no NAME item was seen for */
+	size_t name_at;       /* the first that no NAME item was seen for */
 	size_t first_link;    /* of its entries, ascending by sequence */
 };
 
@@ -165,10 +174,10 @@ struct fc_checker {
 	bool root_bad, root_readable, older_readable;
 
 	unsigned round;
-	bool no_memory;	 /* in a finding or a mend: ends the round */
-	bool disk_error; /* a read failed: the disk's fault, perhaps not for ever */
-	bool distrust;	 /* the space map has blocks as free that are referred to */
-	bool commit;	 /* there is damage that a new root must mend */
+	bool no_memory;     /* in a finding or a mend: ends the round */
+	bool disk_error;    /* a read failed: the disk's fault, perhaps not for ever */
+	bool distrust;      /* the space map has blocks as free that are referred to */
+	bool commit;        /* there is damage that a new root must mend */
 	uint64_t done, all; /* progress, in blocks */
 	uint64_t nodes;
 
@@ -178,7 +187,7 @@ struct fc_checker {
 	struct fc_owners owners, first; /* of this round; of the first one */
 	uint64_t top_ino;
 	uint64_t *pend; /* space.c */
-	uint8_t *data;	/* one extent */
+	uint8_t *data;  /* one extent */
 };
 
 /* ---- findings.c ------------------------------------------------------------------ */
@@ -225,7 +234,8 @@ int fc_check_round(struct fc_checker *c);
 /* FC_EINTERRUPTED when that is wanted; tells progress. */
 int fc_check_pause(struct fc_checker *c, uint64_t blocks);
 /* Was anything with that key range lost? The first such range's lower end in *from. */
-bool fc_check_lost(const struct fc_checker *c, struct fc_key lo, struct fc_key hi, struct fc_key *from, struct fc_key *to);
+bool fc_check_lost(const struct fc_checker *c, struct fc_key lo, struct fc_key hi, struct fc_key *from,
+		   struct fc_key *to);
 
 int fc_check_item(struct fc_checker *c, const struct fc_item *item);
 int fc_check_items_end(struct fc_checker *c);

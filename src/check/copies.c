@@ -181,7 +181,8 @@ static int check_salts(struct fc_checker *c)
 
 			if (verdict == UNSURE)
 				fc_find_note(c, FC_CHECK_SALTS, 0,
-					     "a copy of a block of the salt table does not authenticate: a power cut while it was "
+					     "a copy of a block of the salt table does not authenticate: a power cut "
+					     "while it was "
 					     "written, or damage; the other one serves");
 			if (verdict == BAD)
 				fc_find(c, FC_CHECK_SALTS, 0, writes_anew, "copy %c of block %u of the salt table %s",
@@ -225,7 +226,8 @@ static void check_tops(struct fc_checker *c)
 	c->result->newest_lost = true;
 	if (c->older_readable)
 		fc_find(c, FC_CHECK_NODE, 0, "given up: the older state is gone on from",
-			"the topmost node of the newest tree of files cannot be read; the older one of generation %llu can",
+			"the topmost node of the newest tree of files cannot be read; the older one of generation %llu "
+			"can",
 			(unsigned long long)older->generation);
 	else
 		fc_find(c, FC_CHECK_NODE, 0, NULL, "the topmost node of the tree of files cannot be read");

@@ -111,7 +111,8 @@ static int note_gap(struct fc_checker *c, uint64_t end)
 			at = from.off;
 		part = stop - at;
 		/* the last extent that is lost may reach further than where the next item could begin */
-		if (to.ino == cur->ino && to.type == FC_KEY_EXTENT && to.off - at < part && part - (to.off - at) > FC_CHUNK_BLOCKS)
+		if (to.ino == cur->ino && to.type == FC_KEY_EXTENT && to.off - at < part &&
+		    part - (to.off - at) > FC_CHUNK_BLOCKS)
 			part = to.off - at + FC_CHUNK_BLOCKS;
 		gap->key.off = at;
 		gap->a = part;

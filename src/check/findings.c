@@ -8,12 +8,12 @@
 #include "util/le.h"
 
 #define FOUND_MAX 100000u /* told; more are counted */
-#define NAMES_MAX 32u	  /* of one inode */
+#define NAMES_MAX 32u     /* of one inode */
 #define PATH_BYTES (64u << 10)
 #define ENTRY_NAME 9u /* in an ENTRY item: fs/dir.c */
 
 static const char *const kind_names[FC_CHECK_KINDS] = { "header", "root", "salts",     "log",  "node",
-							 "inode",  "name", "attribute", "data", "space" };
+							"inode",  "name", "attribute", "data", "space" };
 
 const char *fc_check_kind_name(enum fc_check_kind kind)
 {

@@ -100,7 +100,8 @@ static void judge_inline(struct fc_checker *c)
 	} else if (!wanted && cur->has_inline) {
 		stray(c, FC_KEY_INLINE, "content beside the inode of what has none there");
 	} else if (wanted && cur->inline_bytes != cur->inode.size) {
-		fc_find(c, FC_CHECK_INODE, cur->ino, "set right", "its size is said to be %llu, but its content has %u bytes",
+		fc_find(c, FC_CHECK_INODE, cur->ino, "set right",
+			"its size is said to be %llu, but its content has %u bytes",
 			(unsigned long long)cur->inode.size, cur->inline_bytes);
 		set_field(c, FC_FIELD_SIZE, cur->inline_bytes);
 	}
@@ -127,19 +128,19 @@ static void judge_directory(struct fc_checker *c)
 	uint64_t said = cur->inode.entries;
 
 	fc_check_names_end(c);
-	if (said != cur->entries) {
-		if (said > cur->entries && was_lost(c, FC_KEY_ENTRY))
-			fc_find(c, FC_CHECK_NAME, cur->ino, "lost: what they led to is found in lost+found",
-				"%llu of its names cannot be read", (unsigned long long)(said - cur->entries));
-		else
-			fc_find(c, FC_CHECK_INODE, cur->ino, "set right", "it is said to have %llu names, and has %llu",
-				(unsigned long long)said, (unsigned long long)cur->entries);
-		set_field(c, FC_FIELD_ENTRIES, cur->entries);
+	if (cur->inode.next_seq <= cur->top_seq) {
+		fc_find(c, FC_CHECK_INODE, cur->ino, "set right", "the number of its next name is taken");
+		set_field(c, FC_FIELD_NEXT_SEQ, cur->top_seq + 1);
 	}
-	if (cur->inode.next_seq > cur->top_seq)
+	if (said == cur->entries)
 		return;
-	fc_find(c, FC_CHECK_INODE, cur->ino, "set right", "the number of its next name is taken");
-	set_field(c, FC_FIELD_NEXT_SEQ, cur->top_seq + 1);
+	if (said > cur->entries && was_lost(c, FC_KEY_ENTRY))
+		fc_find(c, FC_CHECK_NAME, cur->ino, "lost: what they led to is found in lost+found",
+			"%llu of its names cannot be read", (unsigned long long)(said - cur->entries));
+	else
+		fc_find(c, FC_CHECK_INODE, cur->ino, "set right", "it is said to have %llu names, and has %llu",
+			(unsigned long long)said, (unsigned long long)cur->entries);
+	set_field(c, FC_FIELD_ENTRIES, cur->entries); /* after: there cannot be more than numbers */
 }
 
 static void judge_xattrs(struct fc_checker *c)
@@ -152,8 +153,9 @@ static void judge_xattrs(struct fc_checker *c)
 		fc_find(c, FC_CHECK_ATTRIBUTE, cur->ino, "lost: only its owner may use it now (mode)",
 			"%llu of its extended attributes cannot be read", (unsigned long long)(said - cur->xattrs));
 	else if (said != cur->xattrs)
-		fc_find(c, FC_CHECK_ATTRIBUTE, cur->ino, "set right", "it is said to have %llu attributes, and has %llu",
-			(unsigned long long)said, (unsigned long long)cur->xattrs);
+		fc_find(c, FC_CHECK_ATTRIBUTE, cur->ino, "set right",
+			"it is said to have %llu attributes, and has %llu", (unsigned long long)said,
+			(unsigned long long)cur->xattrs);
 	if (said != cur->xattrs)
 		set_field(c, FC_FIELD_XATTRS, cur->xattrs);
 	if (lost && cur->inode.mode & 07077 && !S_ISLNK(cur->inode.mode))
@@ -257,9 +259,7 @@ static void begin_inode(struct fc_checker *c, uint64_t ino)
 
 	fc_list_clear(&gaps);
 	fc_list_clear(&names);
-	c->cur = (struct fc_current){
-		.any = true, .ino = ino, .gaps = gaps, .names = names, .first_link = c->links.n
-	};
+	c->cur = (struct fc_current){ .any = true, .ino = ino, .gaps = gaps, .names = names, .first_link = c->links.n };
 }
 
 static void check_inode(struct fc_checker *c, const struct fc_item *item)

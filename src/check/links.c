@@ -66,8 +66,8 @@ static void choose_name(struct fc_checker *c, const struct fc_rec *rec, size_t e
 	size_t i, keep = end;
 
 	for (i = rec->first; i < end; i++)
-		if (!link_at(c, i)->dropped && (keep == end || (link_at(c, i)->dir == rec->parent &&
-								 link_at(c, keep)->dir != rec->parent)))
+		if (!link_at(c, i)->dropped &&
+		    (keep == end || (link_at(c, i)->dir == rec->parent && link_at(c, keep)->dir != rec->parent)))
 			keep = i;
 	for (i = rec->first; i < end; i++)
 		if (i != keep && !link_at(c, i)->dropped)
@@ -118,8 +118,7 @@ static void match_links(struct fc_checker *c)
 
 		for (end = i; end < c->links.n && link_at(c, end)->ino == link_at(c, i)->ino; end++)
 			if (!rec && !link_at(c, end)->dropped)
-				drop_link(c, link_at(c, end), "taken away",
-					  "a name leads to an inode that is lost");
+				drop_link(c, link_at(c, end), "taken away", "a name leads to an inode that is lost");
 		if (rec)
 			judge_links(c, rec, i, end);
 	}
@@ -147,8 +146,8 @@ static void match_orphans(struct fc_checker *c)
 			c->result->orphans += !c->round;
 			continue;
 		}
-		fc_find(c, FC_CHECK_INODE, ino, "set right", "inode %llu is to be removed, but %s", (unsigned long long)ino,
-			rec ? "is in use" : "is not there");
+		fc_find(c, FC_CHECK_INODE, ino, "set right", "inode %llu is to be removed, but %s",
+			(unsigned long long)ino, rec ? "is in use" : "is not there");
 		fc_mend(c, FC_MEND_DELETE, fc_key(0, FC_KEY_ORPHAN, ino), 0, 0);
 	}
 }
@@ -159,11 +158,13 @@ static void judge_nameless(struct fc_checker *c, const struct fc_rec *rec)
 	if (!(rec->flags & FC_REC_INODE) && rec->type != DT_DIR)
 		return; /* gets its name with its new inode */
 	if (rec->nlink || (rec->flags & (FC_REC_INODE | FC_REC_FULL)) != FC_REC_INODE) {
-		fc_find(c, FC_CHECK_NAME, rec->ino, "now lost+found/#%N", "inode %llu has no name", (unsigned long long)rec->ino);
+		fc_find(c, FC_CHECK_NAME, rec->ino, "now lost+found/#%N", "inode %llu has no name",
+			(unsigned long long)rec->ino);
 		fc_mend(c, FC_MEND_HOME, fc_key(rec->ino, 0, 0), rec->type, 0);
 	} else if (!(rec->flags & FC_REC_ORPHAN)) {
 		fc_find(c, FC_CHECK_NAME, rec->ino, "removed by the next mount",
-			"inode %llu has no name and waits for its end, but is not noted for it", (unsigned long long)rec->ino);
+			"inode %llu has no name and waits for its end, but is not noted for it",
+			(unsigned long long)rec->ino);
 		fc_mend(c, FC_MEND_ORPHAN, fc_key(rec->ino, 0, 0), 0, 0);
 	}
 }
@@ -171,7 +172,9 @@ static void judge_nameless(struct fc_checker *c, const struct fc_rec *rec)
 static void judge_counts(struct fc_checker *c, const struct fc_rec *rec)
 {
 	uint64_t right = rec->type == DT_DIR ? 2 + rec->subdirs : rec->names;
-	uint64_t parent = rec->ino == FC_INO_ROOT ? FC_INO_ROOT : rec->names ? link_at(c, rec->first)->dir : rec->parent;
+	uint64_t parent = rec->ino == FC_INO_ROOT ? FC_INO_ROOT
+			  : rec->names            ? link_at(c, rec->first)->dir
+						  : rec->parent;
 	size_t i;
 
 	for (i = rec->first; rec->names && link_at(c, i)->dropped; i++)
@@ -179,8 +182,8 @@ static void judge_counts(struct fc_checker *c, const struct fc_rec *rec)
 	if (right > UINT32_MAX)
 		right = UINT32_MAX;
 	if (rec->nlink != right && rec->flags & FC_REC_INODE)
-		fc_find(c, FC_CHECK_INODE, rec->ino, "set right", "it is said to have %u links, and has %llu", rec->nlink,
-			(unsigned long long)right);
+		fc_find(c, FC_CHECK_INODE, rec->ino, "set right", "it is said to have %u links, and has %llu",
+			rec->nlink, (unsigned long long)right);
 	if (rec->nlink != right)
 		set_field(c, rec, FC_FIELD_NLINK, right);
 	if (rec->type != DT_DIR || rec->parent == parent)
@@ -194,8 +197,10 @@ static void judge_counts(struct fc_checker *c, const struct fc_rec *rec)
 static void count_kind(struct fc_checker *c, const struct fc_rec *rec)
 {
 	struct fc_check_result *res = c->result;
-	uint64_t *kind = rec->type == DT_REG ? &res->files : rec->type == DT_DIR ? &res->directories :
-			 rec->type == DT_LNK ? &res->symlinks : &res->others;
+	uint64_t *kind = rec->type == DT_REG   ? &res->files
+			 : rec->type == DT_DIR ? &res->directories
+			 : rec->type == DT_LNK ? &res->symlinks
+					       : &res->others;
 
 	if (!c->round && !(rec->flags & FC_REC_ORPHAN))
 		++*kind;
@@ -224,7 +229,8 @@ static void judge_root(struct fc_checker *c)
 
 	if (root && root->type == DT_DIR)
 		return;
-	fc_find(c, FC_CHECK_INODE, FC_INO_ROOT, "made anew", root ? "the root is no directory" : "the root directory is lost");
+	fc_find(c, FC_CHECK_INODE, FC_INO_ROOT, "made anew",
+		root ? "the root is no directory" : "the root directory is lost");
 	if (root)
 		fc_mend(c, FC_MEND_PURGE, fc_key(FC_INO_ROOT, 0, 0), 0, 0);
 	fc_mend(c, FC_MEND_MAKE, fc_key(FC_INO_ROOT, 0, 0), DT_DIR, FC_DIR_FIRST_SEQ);
@@ -274,15 +280,17 @@ static void judge_ways(struct fc_checker *c)
 		root->flags |= FC_REC_REACHED;
 	for (i = 0; i < c->recs.n; i++) {
 		struct fc_rec *met;
+		bool circle;
 
 		if (rec_at(c, i)->type != DT_DIR || rec_at(c, i)->flags & FC_REC_REACHED)
 			continue;
 		met = climb(c, rec_at(c, i));
-		if (met && met->flags & FC_REC_PASSED) {
+		circle = met && met->flags & FC_REC_PASSED;
+		settle(c, rec_at(c, i));
+		if (circle) {
 			drop_link(c, name_of(c, met), "taken away", "a directory lies in itself");
 			met->names = 0;
 		}
-		settle(c, rec_at(c, i));
 	}
 }
 

@@ -14,13 +14,14 @@ static void say_end(struct fc_checker *c)
 		c->disk_error = true;
 	if (c->damage.log)
 		fc_find(c, FC_CHECK_LOG, 0, "given up: what was synced from then on is lost",
-			c->damage.log == FC_ECORRUPT ? "record %llu of the log does not fit what it starts from" :
-			c->damage.log == FC_EIO	     ? "record %llu of the log cannot be read" :
-						       "record %llu of the log does not authenticate, but it was synced",
+			c->damage.log == FC_ECORRUPT ? "record %llu of the log does not fit what it starts from"
+			: c->damage.log == FC_EIO    ? "record %llu of the log cannot be read"
+						  : "record %llu of the log does not authenticate, but it was synced",
 			seq);
 	if (c->damage.log_torn)
 		fc_find_note(c, FC_CHECK_LOG, 0,
-			     "the last record of the log speaks of content that is not there: taken for one that a power cut "
+			     "the last record of the log speaks of content that is not there: taken for one that a "
+			     "power cut "
 			     "interrupted");
 }
 
@@ -34,8 +35,8 @@ static int check_padding(struct fc_checker *c, uint64_t pos, size_t n, uint64_t 
 	int r = from ? fc_io_read(c->io, raw, sizeof(raw), place->offset + last) : 0;
 
 	if (!r && from && !sodium_is_zero(raw + from, sizeof(raw) - from))
-		fc_find(c, FC_CHECK_LOG, 0, "given up after use", "record %llu of the log is followed by bytes where none belong",
-			(unsigned long long)seq);
+		fc_find(c, FC_CHECK_LOG, 0, "given up after use",
+			"record %llu of the log is followed by bytes where none belong", (unsigned long long)seq);
 	return r;
 }
 

@@ -43,7 +43,7 @@ static int find_directory(struct fc_checker *c, struct fc_inode *dir)
 			r = make_directory(c, &name, &entry.ino);
 		if (!r)
 			r = fc_dir_inode(c->fs, entry.ino, dir);
-		if (r != FC_ENOTDIR && r != FC_ESTALE)
+		if (r != FC_ENOTDIR && r != FC_ESTALE && r != FC_ENOENT)
 			return r;
 	}
 	return FC_EEXIST;
@@ -58,14 +58,14 @@ int fc_mend_home(struct fc_checker *c, uint64_t ino, uint8_t type)
 	unsigned i;
 	int r = find_directory(c, &dir);
 
+	if (r || dir.ino == ino)
+		return r ? r : FC_EEXIST;
 	snprintf(base, sizeof(base), "#%llu", (unsigned long long)ino);
 	for (i = 0; !r && i < TRIES; i++) {
 		name = variant(text, sizeof(text), base, i);
 		r = fc_dir_find(c->fs, dir.ino, fc_dir_hash(c->fs, &name), &name, &place);
-		if (r)
-			break;
 	}
-	if (r != FC_ENOENT || dir.ino == ino)
+	if (r != FC_ENOENT)
 		return r ? r : FC_EEXIST;
 	r = fc_dir_load(c->fs, dir.ino, &place, dir.next_seq);
 	if (!r)

@@ -125,6 +125,7 @@ static int make_inode(struct fc_checker *c, const struct fc_mend *m)
 
 static int set_field(struct fc_checker *c, const struct fc_mend *m)
 {
+	uint8_t raw[FC_INODE_BYTES];
 	struct fc_inode inode;
 	int r = fc_inode_load(c->fs, m->key.ino, &inode);
 
@@ -159,7 +160,9 @@ static int set_field(struct fc_checker *c, const struct fc_mend *m)
 		inode.mode &= S_IFMT | S_IRWXU;
 		break;
 	}
-	return fc_inode_put(c->fs, &inode);
+	fc_inode_encode(&inode, raw);
+	r = fc_inode_decode(&inode, m->key.ino, raw, sizeof(raw));
+	return r ? r : fc_inode_put(c->fs, &inode);
 }
 
 /* ---- content ------------------------------------------------------------------------ */

@@ -210,6 +210,6 @@ void fc_check_names_end(struct fc_checker *c)
 	sort_names(cur);
 	pass_names(c, 0, true);
 	if (cur->index_bad)
-		fc_find(c, FC_CHECK_NAME, cur->ino, "made anew", "%llu places in its index of names are wrong or missing",
-			(unsigned long long)cur->index_bad);
+		fc_find(c, FC_CHECK_NAME, cur->ino, "made anew",
+			"%llu places in its index of names are wrong or missing", (unsigned long long)cur->index_bad);
 }

@@ -65,6 +65,8 @@ static int rounds(struct fc_checker *c)
 		c->round++;
 		if (!r)
 			r = fc_check_round(c);
+		if (!r && c->disk_error)
+			r = FC_EIO; /* only now: what it does not give is not lost */
 	}
 	return r;
 }

@@ -110,7 +110,8 @@ static int compare_refs(struct fc_checker *c)
 
 		if (a && b && a->start == b->start && a->count == b->count && a->owners == b->owners)
 			continue;
-		fc_find(c, FC_CHECK_SPACE, 0, made_anew, "blocks from %llu on have another number of owners than recorded",
+		fc_find(c, FC_CHECK_SPACE, 0, made_anew,
+			"blocks from %llu on have another number of owners than recorded",
 			(unsigned long long)(!b || (a && a->start < b->start) ? a->start : b->start));
 		break;
 	}
@@ -121,8 +122,8 @@ static int compare_refs(struct fc_checker *c)
 static void compare_count(struct fc_checker *c, const char *what, uint64_t said, uint64_t right)
 {
 	if (said != right)
-		fc_find(c, FC_CHECK_SPACE, 0, "set right", "the root counts %llu %s, and there are %llu", (unsigned long long)said,
-			what, (unsigned long long)right);
+		fc_find(c, FC_CHECK_SPACE, 0, "set right", "the root counts %llu %s, and there are %llu",
+			(unsigned long long)said, what, (unsigned long long)right);
 }
 
 static uint64_t inodes_of(const struct fc_checker *c)
@@ -147,7 +148,8 @@ int fc_check_space(struct fc_checker *c)
 		fc_find(c, FC_CHECK_INODE, c->top_ino, "set right", "the number of the next inode, %llu, is taken",
 			(unsigned long long)c->fs->next_ino);
 	if (c->damage.space) {
-		fc_find(c, FC_CHECK_SPACE, 0, made_anew, "the space tree cannot be used: %s", fc_error_text(c->damage.space));
+		fc_find(c, FC_CHECK_SPACE, 0, made_anew, "the space tree cannot be used: %s",
+			fc_error_text(c->damage.space));
 		return 0;
 	}
 	r = load_pending(c);

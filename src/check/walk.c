@@ -17,7 +17,7 @@ typedef int (*take_item)(struct fc_checker *c, const struct fc_item *item);
 struct walk {
 	struct fc_checker *c;
 	struct fc_tree *tree;
-	take_item take; /* NULL: nodes only */
+	take_item take;                  /* NULL: nodes only */
 	uint8_t *raw[FC_TREE_DEPTH_MAX]; /* by level, made when needed */
 };
 
@@ -38,7 +38,8 @@ int fc_check_pause(struct fc_checker *c, uint64_t blocks)
 
 /* ---- what is lost ------------------------------------------------------------------ */
 
-bool fc_check_lost(const struct fc_checker *c, struct fc_key lo, struct fc_key hi, struct fc_key *from, struct fc_key *to)
+bool fc_check_lost(const struct fc_checker *c, struct fc_key lo, struct fc_key hi, struct fc_key *from,
+		   struct fc_key *to)
 {
 	size_t first = 0, end = c->lost.n;
 
@@ -72,15 +73,16 @@ static const char *reason(int error)
 	}
 }
 
-static void say_lost(struct fc_checker *c, const struct walk *w, const struct fc_ptr *ptr, const struct bounds *b, int error)
+static void say_lost(struct fc_checker *c, const struct walk *w, const struct fc_ptr *ptr, const struct bounds *b,
+		     int error)
 {
 	const char *what = ptr->level ? "an inner node" : "a leaf";
 	unsigned long long block = ptr->block, lo = b->lo.ino, hi = b->hi.ino;
 	char inodes[64];
 
 	if (w->tree->kind == FC_TREE_SPACE) {
-		fc_find(c, FC_CHECK_NODE, 0, "the space tree is built anew", "%s of the space tree, at block %llu, %s", what,
-			block, reason(error));
+		fc_find(c, FC_CHECK_NODE, 0, "the space tree is built anew", "%s of the space tree, at block %llu, %s",
+			what, block, reason(error));
 		return;
 	}
 	if (b->hi.ino == UINT64_MAX)
@@ -89,8 +91,8 @@ static void say_lost(struct fc_checker *c, const struct walk *w, const struct fc
 		snprintf(inodes, sizeof(inodes), "of inode %llu", lo);
 	else
 		snprintf(inodes, sizeof(inodes), "of inodes %llu to %llu", lo, hi);
-	fc_find(c, FC_CHECK_NODE, 0, "cut off: what it held is lost", "%s of the tree of files, at block %llu, %s (it is %s)", what,
-		block, reason(error), inodes);
+	fc_find(c, FC_CHECK_NODE, 0, "cut off: what it held is lost",
+		"%s of the tree of files, at block %llu, %s (it is %s)", what, block, reason(error), inodes);
 }
 
 /* Nothing below ptr is of use. */
@@ -121,7 +123,8 @@ static int get_node(struct walk *w, const struct fc_ptr *ptr, uint8_t **raw)
 
 	if (node) {
 		*raw = node->data;
-		return fc_node_level(node->data) == ptr->level && node->data[FC_N_TREE] == w->tree->kind ? 0 : FC_ECORRUPT;
+		return fc_node_level(node->data) == ptr->level && node->data[FC_N_TREE] == w->tree->kind ? 0
+													 : FC_ECORRUPT;
 	}
 	if (!w->raw[ptr->level])
 		w->raw[ptr->level] = malloc(FC_NODE_BYTES);

@@ -200,6 +200,11 @@ int fc_root_seal(const struct fc_root *root, const struct fc_keys *keys, const u
 	return 0;
 }
 
+bool fc_root_has_tag(const uint8_t raw[FC_BLOCK], const uint8_t tag[FC_TAG_BYTES])
+{
+	return !memcmp(raw + FC_ROOT_SECTOR - FC_TAG_BYTES, tag, FC_TAG_BYTES);
+}
+
 int fc_root_write(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES], unsigned slot,
 		  const struct fc_root *root, uint8_t tag[FC_TAG_BYTES])
 {

@@ -71,6 +71,9 @@ int fc_root_seal(const struct fc_root *root, const struct fc_keys *keys, const u
 int fc_root_raise(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES], uint64_t header_seq,
 		  uint64_t now, struct fc_root *root, uint8_t tag[FC_TAG_BYTES]);
 
+/* Is this the block of the root that was sealed with that tag? */
+bool fc_root_has_tag(const uint8_t raw[FC_BLOCK], const uint8_t tag[FC_TAG_BYTES]);
+
 /* Seals (random nonce) and writes root to both copies of a slot: A then B, no
  * sync between or after: the caller syncs. tag returns the seal's tag. */
 int fc_root_write(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES], unsigned slot,

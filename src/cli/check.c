@@ -75,6 +75,8 @@ static int lock(struct check_job *job)
 	if (fc_mounts_read("/proc/self/mountinfo", &mounts))
 		mounts.count = 0;
 	m = fc_mounts_of(&mounts, job->key.container);
+	if (m && fc_mount_is_dead(m))
+		m = NULL; /* what a crashed daemon left */
 	if (rc == FC_EINUSE || m) {
 		status = say_in_use(job, m);
 	} else if (rc) {
@@ -121,7 +123,8 @@ static void on_committed(void *arg, uint64_t generation, const uint8_t tag[FC_TA
 
 	memcpy(seen.tag, tag, FC_TAG_BYTES);
 	if (*job->state_file && fc_state_write(job->state_file, &seen))
-		fc_cli_say("warning: the generation seen could not be recorded: an older copy put back may go unnoticed");
+		fc_cli_say(
+			"warning: the generation seen could not be recorded: an older copy put back may go unnoticed");
 }
 
 static void recall_seen(struct check_job *job)
@@ -187,15 +190,18 @@ static int say_older(const struct check_job *job)
 	const struct fc_check_result *r = &job->result;
 
 	if (r->newest_lost)
-		fc_cli_say("the newest state of %s is damaged and cannot be read; an older one can. To go on from that and "
+		fc_cli_say("the newest state of %s is damaged and cannot be read; an older one can. To go on from that "
+			   "and "
 			   "lose what came after, repair it with --accept-older",
 			   job->path);
 	else if (r->older)
-		fc_cli_say("%s is older than the state that this machine saw last: an older copy was put back. To go on from "
+		fc_cli_say("%s is older than the state that this machine saw last: an older copy was put back. To go "
+			   "on from "
 			   "it, repair it with --accept-older",
 			   job->path);
 	else
-		fc_cli_say("the header of %s is older than what its content accepts: an old one was put back; keys that were "
+		fc_cli_say("the header of %s is older than what its content accepts: an old one was put back; keys "
+			   "that were "
 			   "taken out may open it. To go on with it, mount it once with --accept-older",
 			   job->path);
 	return FC_EXIT_OLDER;
@@ -209,12 +215,14 @@ static int say_error(const struct check_job *job, int error)
 	case FC_EINTERRUPTED:
 		break;
 	case FC_EIO:
-		fc_cli_say("the disk that %s lies on reports errors: nothing was repaired. Copy what can be read of it to "
-			   "another disk, zeros for the rest, and repair that",
-			   job->path);
+		fc_cli_say("the disk that %s lies on reports errors%s. Copy what can be read of it to another disk, "
+			   "zeros for "
+			   "the rest, and repair that",
+			   job->path, job->repair ? ": nothing was repaired" : "");
 		break;
 	case FC_EFORGED:
-		fc_cli_say("%s is damaged beyond repair: there is nothing whole to start from; put back a backup", job->path);
+		fc_cli_say("%s is damaged beyond repair: there is nothing whole to start from; put back a backup",
+			   job->path);
 		break;
 	case FC_ECORRUPT:
 		fc_cli_say("%s is not well-formed, and nothing was repaired; put back a backup", job->path);

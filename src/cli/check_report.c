@@ -58,13 +58,14 @@ static void print_line(const struct fc_check_finding *f)
 
 static void print_end(const struct fc_check_report *report, const struct fc_check_result *r)
 {
-	printf("%s: %" PRIu64 " files, %" PRIu64 " directories, %" PRIu64 " symbolic links, %" PRIu64 " others, %" PRIu64
-	       " MiB of content read\n",
+	printf("%s: %" PRIu64 " files, %" PRIu64 " directories, %" PRIu64 " symbolic links, %" PRIu64
+	       " others, %" PRIu64 " MiB of content read\n",
 	       report->container, r->files, r->directories, r->symlinks, r->others, r->data_blocks * FC_BLOCK >> 20);
 	if (!r->damages)
 		printf("%s: no damage\n", report->container);
 	else
-		printf("%s: damaged in %" PRIu64 " places, %" PRIu64 " repaired\n", report->container, r->damages, r->repaired);
+		printf("%s: damaged in %" PRIu64 " places, %" PRIu64 " repaired\n", report->container, r->damages,
+		       r->repaired);
 }
 
 /* ---- JSON ------------------------------------------------------------------------- */
@@ -127,7 +128,10 @@ static void add_counts(json_t *o, const struct fc_check_result *r)
 static int print_object(struct fc_check_report *report, const struct fc_check_result *r, int error, int status)
 {
 	char uuid[FC_UUID_TEXT], when[FC_TIME_TEXT];
-	const char *state = error ? "unknown" : !r->damages ? "clean" : r->repaired == r->damages ? "repaired" : "damaged";
+	const char *state = error                       ? "unknown"
+			    : !r->damages               ? "clean"
+			    : r->repaired == r->damages ? "repaired"
+							: "damaged";
 	json_t *o = json_object();
 	int rc;
 

@@ -149,7 +149,10 @@ static int punch(struct fc_fs *fs, struct fc_inode *inode, uint64_t off, uint64_
 		return r;
 	if (first > last) /* within one block */
 		return zero_part(fs, inode, off, end);
-	if (off % FC_BLOCK)
+	/* the second part's page first: when it cannot be had, the first one stays as it is */
+	if (end % FC_BLOCK)
+		r = zero_part(fs, inode, end, end);
+	if (!r && off % FC_BLOCK)
 		r = zero_part(fs, inode, off, first << FC_BLOCK_SHIFT);
 	if (!r && end % FC_BLOCK)
 		r = zero_part(fs, inode, last << FC_BLOCK_SHIFT, end);

@@ -12,6 +12,27 @@
 
 #define LAST_PAGES 256u /* dirty pages that a commit writes while it holds the lock */
 
+/* After a crash between its two copies the newest root may have one only. The other
+ * is made good before anything else is written: a single damaged block must not
+ * take this mount back to an older root. */
+static int mend_root(struct fc_fs *fs)
+{
+	const uint64_t at[2] = { FC_ROOT_A + (uint64_t)fs->root_slot * FC_BLOCK,
+				 FC_ROOT_B + (uint64_t)fs->root_slot * FC_BLOCK };
+	uint8_t raw[2][FC_BLOCK];
+	int i, r = 0;
+
+	for (i = 0; i < 2 && !r; i++)
+		r = fc_io_read(fs->io, raw[i], FC_BLOCK, at[i]);
+	if (r || !memcmp(raw[0], raw[1], FC_BLOCK))
+		return r;
+	i = fc_root_has_tag(raw[0], fs->root_tag) ? 0 : 1;
+	if (!fc_root_has_tag(raw[i], fs->root_tag))
+		return 0; /* neither: the disk changes under us, and reading will tell */
+	r = fc_io_write(fs->io, raw[i], FC_BLOCK, at[!i]);
+	return r ? r : fc_io_sync(fs->io);
+}
+
 int fc_session_start(struct fc_fs *fs)
 {
 	uint32_t session;
@@ -21,7 +42,9 @@ int fc_session_start(struct fc_fs *fs)
 		return 0;
 	if (fs->read_only || fs->failed)
 		return fs->failed ? FC_EIO : FC_EROFS;
-	r = fc_sessions_start(fs->sessions, fs->io, &session);
+	r = fs->root.generation ? mend_root(fs) : 0;
+	if (!r)
+		r = fc_sessions_start(fs->sessions, fs->io, &session);
 	if (r == FC_EIO)
 		fc_fs_fail(fs, "writing a salt", r); /* it may have been the sync */
 	if (r)

@@ -351,7 +351,7 @@ static int check_write(struct fc_fs *fs, const struct fc_op *op, struct fc_inode
 }
 
 /* data: the bytes, also when the operation that is journalled has none. */
-static int write_op(struct fc_fs *fs, const struct fc_op *op, const struct fc_bytes *data)
+static int write_op(struct fc_fs *fs, struct fc_op *op, const struct fc_bytes *data)
 {
 	struct fc_inode inode;
 	struct window w = { op->off, (size_t)op->bytes, (uint8_t *)(uintptr_t)data->p };
@@ -359,9 +359,11 @@ static int write_op(struct fc_fs *fs, const struct fc_op *op, const struct fc_by
 
 	if (r)
 		return r;
-	if (data->n && stays_inline(&inode, op->off + op->bytes)) {
+	/* what a read-only replay cannot preallocate must not change where content goes */
+	if (data->n && !(op->flags & FC_WRITE_PAGED) && stays_inline(&inode, op->off + op->bytes)) {
 		r = write_inline(fs, &inode, op->off, data);
 	} else {
+		op->flags |= FC_WRITE_PAGED;
 		r = fc_data_outline(fs, &inode);
 		if (!r && data->n)
 			r = write_pages(fs, &inode, &w, op->data.n);
@@ -374,9 +376,11 @@ static int write_op(struct fc_fs *fs, const struct fc_op *op, const struct fc_by
 
 int fc_apply_write(struct fc_fs *fs, const struct fc_op *op)
 {
+	struct fc_op copy = *op;
+
 	if (op->data.n && op->data.n != op->bytes)
 		return FC_ECORRUPT;
-	return write_op(fs, op, &op->data);
+	return write_op(fs, &copy, &op->data);
 }
 
 static int write_cached(struct fc_fs *fs, struct fc_op *op, const struct fc_bytes *data)
@@ -534,7 +538,7 @@ out:
 static int write_once(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, const void *buf, unsigned flags)
 {
 	struct fc_bytes data = { buf, n };
-	struct fc_op op = { .kind = FC_OP_WRITE, .ino = ino, .off = off, .bytes = n, .flags = flags };
+	struct fc_op op = { .kind = FC_OP_WRITE, .ino = ino, .off = off, .bytes = n, .flags = flags & ~FC_WRITE_PAGED };
 	size_t whole = n & ~(size_t)(FC_BLOCK - 1);
 	struct fc_bytes tail = { (const uint8_t *)buf + whole, n - whole };
 	int r;

@@ -155,7 +155,7 @@ static int apply(struct fc_fs *fs, const struct fc_op *op)
 		return 0;
 	}
 	fc_fs_log(fs, 2, "the log cannot be replayed on inode %llu: %s", (unsigned long long)ino, fc_error_text(r));
-	return r == FC_EIO || r == FC_EFORGED ? r : FC_ECORRUPT;
+	return r == FC_EIO || r == FC_EFORGED || r == FC_ENOSPC ? r : FC_ECORRUPT;
 }
 
 /* Claims that no mapping took up (their operation could not be replayed). */

@@ -9,7 +9,7 @@
 
 #include "fs/state.h"
 
-#define PUNCH_RANGES 64u
+#define PUNCH_RANGES (FC_CHUNK_BLOCKS / 2)     /* a chunk has no more runs: each round ends at least one chunk */
 #define HELD_MAX (24u << 20 >> FC_BLOCK_SHIFT) /* free blocks kept for reuse while busy */
 
 int fc_background_punch(struct fc_fs *fs)

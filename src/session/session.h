@@ -45,7 +45,7 @@ struct fc_ioc_status {
 	uint64_t generation, bytes_limit, bytes_allocated, bytes_used, inodes;
 	uint8_t uuid[16];
 	uint64_t write_errors; /* writes from the page cache that failed since it was mounted */
-	char container[4008]; /* absolute path, NUL-terminated, cut if longer */
+	char container[4008];  /* absolute path, NUL-terminated, cut if longer */
 };
 #define FC_IOC_STATUS _IOR(FC_IOC_MAGIC, 1, struct fc_ioc_status)
 /* Commits: returns when a new root is durable. */

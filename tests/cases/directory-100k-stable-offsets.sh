@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 400
+# long
 # A directory of 100,000 entries, read while entries come and go: what is there all
 # the time is seen exactly once, and an offset leads to the same place again.
 # shellcheck source=tests/cases/lib.sh
 . "$SOURCE/tests/cases/lib.sh"
+N=${ENTRIES:-100000}
 fc_begin
-py - "$M" <<'END'
+py - "$M" "$N" <<'END'
 import os, sys
 from lib import *
 os.chdir(sys.argv[1])
-N = 100000
+N = int(sys.argv[2])
 os.mkdir("d")
 os.chdir("d")
 for i in range(N):
@@ -25,17 +27,17 @@ while True:
         break
     for name, off, ino, kind in some:
         seen.append(name)
-        if len(seen) % 5000 == 0:
+        if len(seen) % (N // 20) == 0:
             marks.append((off, len(seen)))
     steps += 1
-    if steps == 40:  # far from the end: remove seen and unseen ones, add new ones
+    if steps == N // 2500:  # far from the end: remove seen and unseen ones, add new ones
         already = set(seen)
         for i in range(0, N, 10):
             os.unlink("entry-%06d" % i)
         removed_unseen = [i for i in range(0, N, 10) if b"entry-%06d" % i not in already]
         for i in range(2000):
             os.close(os.open("new-%d" % i, os.O_CREAT | os.O_WRONLY, 0o644))
-equal(len(already) > 1000 and len(removed_unseen) > 1000, True, "changes before and after the place of reading")
+equal(len(already) > N // 10 and len(removed_unseen) > N // 100, True, "changes before and after the place of reading")
 equal(len(seen), len(set(seen)), "names seen, and different ones")
 names = set(seen)
 stayed = [b"entry-%06d" % i for i in range(N) if i % 10]
@@ -65,6 +67,6 @@ find "$M/d" -printf '%f\n' | sort >"$CASE_TMP/before"
 fc_remount "$D"
 find "$M/d" -printf '%f\n' | sort >"$CASE_TMP/after"
 cmp "$CASE_TMP/before" "$CASE_TMP/after"
-equal "$(find "$M/d" -type f -name 'entry-*' -links 1 | wc -l)" 90000 "entries after mounting again"
+equal "$(find "$M/d" -type f -name 'entry-*' -links 1 | wc -l)" $((N * 9 / 10)) "entries after mounting again"
 rm -r "$M/d"
 equal "$(ls -A "$M")" "" "what is left"

@@ -34,7 +34,7 @@ os.symlink("TargetOfALinkMarker1", "link")
 os.symlink("/" + "LongTargetOfALinkMk/" * 150, "long-link")
 os.setxattr("NameOfAFileMarker0", "user.NameOfAnAttrMarker", b"ValueOfAnAttrMarker" * 4)
 os.setxattr("NameOfAFileMarker0", "user.large", b"LargeValueOfAttrMkr" * 3000)
-for n in range(3000):
+for n in range(1000):
     write_file("NameOfADirectoryMk/ManyFilesMarker-%d" % n, b"ContentOfManyMarker %d" % n)
 os.rename("NameOfADirectoryMk/ManyFilesMarker-5", "NameAfterRenameMark")
 for n in range(100, 200):

@@ -23,7 +23,7 @@ as_user sh -c 'echo mine >"$1/file" && mkdir "$1/dir" && ln -s file "$1/link"' s
 equal "$(as_user stat -c '%U %G %a' "$M/file")" "fctest-a fctest-a 644" "owner of a new file"
 ! as_user mknod "$M/null" c 1 3 2>/dev/null || fail "an ordinary user made a device"
 
-as_user /usr/bin/python3 "$FC_LIB/libtree.py" "$CASE_TMP/home-fctest-a/tree" 25000
+as_user /usr/bin/python3 "$FC_LIB/libtree.py" "$CASE_TMP/home-fctest-a/tree" "${FILES:-2000}"
 as_user cp -a "$CASE_TMP/home-fctest-a/tree" "$M/tree"
 same() {
 	local differ

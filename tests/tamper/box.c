@@ -195,7 +195,8 @@ static void copy_to(struct box *box, struct fc_fs *fs, const struct box_file *fr
 
 	expect(box, fc_fs_mknod(fs, dir, name, &cred, to->mode, 0, &attr), to->path);
 	for (at = 0; at < to->size && done; at += done)
-		expect(box, fc_fs_copy(fs, ino_of(box, fs, from->path), at, attr.ino, at, to->size - at, &done), to->path);
+		expect(box, fc_fs_copy(fs, ino_of(box, fs, from->path), at, attr.ino, at, to->size - at, &done),
+		       to->path);
 	to->ino = attr.ino;
 	fc_fs_forget(fs, attr.ino, 1);
 }
@@ -356,8 +357,8 @@ static void add_late(struct box *box, struct fc_fs *fs)
 static void log_record(struct box *box, struct fc_fs *fs, int n)
 {
 	struct box_file *file = add(box, S_IFREG | 0644, "dir-2/logged-%d", n), changed = { 0 };
+	char from[32], to[32], path[] = "dir-2/changed";
 	const char *name;
-	char from[32], to[32];
 	uint64_t dir;
 
 	file->size = n % 2 ? 1500 : 9000 + (uint64_t)n * 30000;
@@ -367,7 +368,7 @@ static void log_record(struct box *box, struct fc_fs *fs, int n)
 	/* the same place, other content: a state is told from the one before */
 	changed.size = 50000;
 	changed.seed = 600 + (uint64_t)n;
-	changed.path = "dir-2/changed";
+	changed.path = path;
 	write_content(box, fs, ino_of(box, fs, changed.path), &changed);
 	snprintf(from, sizeof(from), MOVING "%d", n - 1);
 	snprintf(to, sizeof(to), "moving-%d", n);

@@ -14,9 +14,9 @@
 #include "store/io.h"
 
 struct box_settings {
-	unsigned files;	  /* about */
-	uint64_t bytes;	  /* of content, at least */
-	uint32_t cipher;  /* FC_CIPHER_* */
+	unsigned files;  /* about */
+	uint64_t bytes;  /* of content, at least */
+	uint32_t cipher; /* FC_CIPHER_* */
 	uint64_t log_bytes;
 };
 
@@ -26,15 +26,15 @@ struct box_settings {
 #define BOX_ROOT 0     /* the newest root without its log; n: with n records of it */
 
 struct box_file {
-	char *path;	/* without a slash at its begin */
+	char *path; /* without a slash at its begin */
 	uint32_t mode;
 	uint32_t nlink; /* 0: not known */
 	uint64_t size, seed, rdev;
 	bool holes;
-	char *target;	/* of a symbolic link */
+	char *target; /* of a symbolic link */
 	uint64_t ino;
 	uint64_t small, big; /* seeds of attributes, 0: none */
-	int first, last; /* states in which it is there */
+	int first, last;     /* states in which it is there */
 };
 
 struct box {
@@ -57,13 +57,13 @@ void box_free(struct box *box);
 int box_open(const struct fc_io *sim, bool read_only, bool accept_older, struct fc_fs **fs);
 
 /* What was met when looking at a file; 0: all of it is right. */
-#define BOX_NAME 1u	 /* a name on the way to it cannot be had: an error */
-#define BOX_ATTR 2u	 /* its attributes (stat) cannot be had */
-#define BOX_DATA 4u	 /* content, or the target */
-#define BOX_XATTR 8u	 /* extended attributes */
-#define BOX_LIST 16u	 /* names of a directory */
-#define BOX_MISSING 32u	 /* no such name, or entry, or attribute */
-#define BOX_WRONG 64u	 /* something else than what was written, or an error of the wrong kind */
+#define BOX_NAME 1u      /* a name on the way to it cannot be had: an error */
+#define BOX_ATTR 2u      /* its attributes (stat) cannot be had */
+#define BOX_DATA 4u      /* content, or the target */
+#define BOX_XATTR 8u     /* extended attributes */
+#define BOX_LIST 16u     /* names of a directory */
+#define BOX_MISSING 32u  /* no such name, or entry, or attribute */
+#define BOX_WRONG 64u    /* something else than what was written, or an error of the wrong kind */
 #define BOX_CHANGED 128u /* links, mode or size differ */
 
 /* Is the file there in that state? */

@@ -84,7 +84,7 @@ static void add_space(struct places *p, const struct fc_space *s)
 		}
 }
 
-struct place *damage_places(const struct fc_io *sim, size_t *count)
+struct place *damage_places(const struct fc_io *sim, size_t *count, unsigned *depth)
 {
 	struct places p = { 0 };
 	struct fc_fs *fs;
@@ -94,6 +94,7 @@ struct place *damage_places(const struct fc_io *sim, size_t *count)
 	add_fixed(&p, &fs->root);
 	add_log(&p, fs);
 	add_space(&p, &fs->forest.space);
+	*depth = fs->root.file_tree.level + 1u;
 	fc_fs_abandon(fs);
 	*count = p.n;
 	return p.at;
@@ -106,7 +107,8 @@ static bool write_block(struct fc_io *io, uint64_t block, const uint8_t *bytes)
 	return !fc_io_write(io, bytes, FC_BLOCK, block * FC_BLOCK);
 }
 
-static bool damage(struct fc_io *io, const struct box *box, enum damage how, uint64_t block, uint64_t other, uint64_t seed)
+static bool damage(struct fc_io *io, const struct box *box, enum damage how, uint64_t block, uint64_t other,
+		   uint64_t seed)
 {
 	uint8_t was[FC_BLOCK], now[FC_BLOCK];
 	uint64_t random = content_word(seed, block);

@@ -13,8 +13,8 @@ struct place {
 	bool pending; /* freed: no longer referred to by the newest root */
 };
 
-/* malloc'ed; *count. NULL: that failed. */
-struct place *damage_places(const struct fc_io *sim, size_t *count);
+/* malloc'ed; *count; *depth: levels of the tree of files. NULL: that failed. */
+struct place *damage_places(const struct fc_io *sim, size_t *count, unsigned *depth);
 
 enum damage { DAMAGE_FLIP, DAMAGE_SWAP, DAMAGE_ZERO, DAMAGE_PUNCH, DAMAGE_REPLAY, DAMAGES };
 

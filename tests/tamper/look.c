@@ -151,7 +151,8 @@ static void look_xattr(struct look *l, uint64_t ino, const char *name, uint64_t 
 
 static void look_xattrs(struct look *l, uint64_t ino)
 {
-	size_t names = (l->file->small ? sizeof(CONTENT_SMALL_NAME) : 0) + (l->file->big ? sizeof(CONTENT_BIG_NAME) : 0);
+	size_t names =
+		(l->file->small ? sizeof(CONTENT_SMALL_NAME) : 0) + (l->file->big ? sizeof(CONTENT_BIG_NAME) : 0);
 	ssize_t n = fc_fs_listxattr(l->fs, ino, NULL, 0);
 
 	if (n < 0)

@@ -5,10 +5,11 @@
  *
  *     tamper [--files N] [--bytes N] [--sample N] [--repair-data N] [--only BLOCK] [--seed S] [--jobs J]
  *
- * A bit is flipped in every block in use; a sample of N blocks is swapped with
- * another one, zeroed, punched and replaced by what it held some commits ago.
- * Each is opened, read and checked; each is repaired, but of blocks with content
- * only one in --repair-data. The last line counts.
+ * A bit is flipped in every block in use. A sample, of N blocks and all that are
+ * neither content nor half of the nodes, is swapped with another one, zeroed,
+ * punched and replaced by what it held some commits ago. Each is opened, read and
+ * checked; each is repaired, but of blocks with content only one in --repair-data.
+ * The last lines count.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -36,10 +37,10 @@ struct shared {
 };
 
 static const struct option options[] = {
-	{ "files", required_argument, NULL, 'f' }, { "bytes", required_argument, NULL, 'b' },
+	{ "files", required_argument, NULL, 'f' },  { "bytes", required_argument, NULL, 'b' },
 	{ "sample", required_argument, NULL, 'n' }, { "repair-data", required_argument, NULL, 'r' },
-	{ "only", required_argument, NULL, 'o' },  { "seed", required_argument, NULL, 's' },
-	{ "jobs", required_argument, NULL, 'j' },  { NULL, 0, NULL, 0 },
+	{ "only", required_argument, NULL, 'o' },   { "seed", required_argument, NULL, 's' },
+	{ "jobs", required_argument, NULL, 'j' },   { NULL, 0, NULL, 0 },
 };
 
 static int parse(int argc, char **argv, struct settings *set)
@@ -90,8 +91,9 @@ static int run_one(const struct settings *set, const struct box *box, enum damag
 	t.repair = place->kind != PLACE_DATA || content_word(set->seed, place->block + how) % set->repair_data == 0;
 	__atomic_add_fetch(done, 1, __ATOMIC_RELAXED);
 	if (trial_run(&t, tally)) {
-		printf("block %llu (%s%s) %s, seed %llu: %s\n", (unsigned long long)place->block, place_names[place->kind],
-		       place->pending ? ", freed" : "", damage_names[how], (unsigned long long)set->seed, t.why);
+		printf("block %llu (%s%s) %s, seed %llu: %s\n", (unsigned long long)place->block,
+		       place_names[place->kind], place->pending ? ", freed" : "", damage_names[how],
+		       (unsigned long long)set->seed, t.why);
 		fflush(stdout);
 		fc_io_close(t.damaged);
 		return 1;
@@ -109,7 +111,8 @@ static uint64_t run_part(const struct settings *set, const struct box *box, cons
 	size_t i;
 
 	for (i = job; i < count; i += set->jobs) {
-		bool sampled = content_word(set->seed, i) % every == 0 || places[i].kind < PLACE_NODE;
+		bool sampled = content_word(set->seed, i) % every == 0 || places[i].kind < PLACE_NODE ||
+			       (places[i].kind == PLACE_NODE && places[i].block % (2 * FC_NODE_BLOCKS) == 0);
 
 		if (set->only && places[i].block != set->only)
 			continue;
@@ -156,7 +159,8 @@ static bool run_all(const struct settings *set, const struct box *box, const str
 	return good;
 }
 
-static void print(const struct settings *set, const struct box *box, const struct shared *shared, size_t count)
+static void print(const struct settings *set, const struct box *box, const struct shared *shared, size_t count,
+		  unsigned depth)
 {
 	struct trial_tally all = { 0 };
 	unsigned i, k;
@@ -164,7 +168,8 @@ static void print(const struct settings *set, const struct box *box, const struc
 	for (i = 0; i < set->jobs; i++)
 		for (k = 0; k < sizeof(all) / sizeof(uint64_t); k++)
 			((uint64_t *)&all)[k] += ((const uint64_t *)&shared->tally[i])[k];
-	printf("%zu files, %zu blocks in use\n", box->files, count);
+	printf("%zu files, %zu blocks (%.1f MiB) in use, depth %u\n", box->files, count,
+	       (double)count * FC_BLOCK / (1 << 20), depth);
 	for (i = 0; i < DAMAGES; i++) {
 		uint64_t n = 0;
 
@@ -175,7 +180,8 @@ static void print(const struct settings *set, const struct box *box, const struc
 			printf(" %s %llu", place_names[k], (unsigned long long)shared->done[i][k]);
 		printf("\n");
 	}
-	printf("%llu trials: %llu refused, %llu gave errors for what depends on the block, %llu had none; %llu not noticed "
+	printf("%llu trials: %llu refused, %llu gave errors for what depends on the block, %llu had none; %llu not "
+	       "noticed "
 	       "by the check, %llu taken for a torn record; %llu repaired, %llu of them from the root before\n",
 	       (unsigned long long)all.trials, (unsigned long long)all.refused, (unsigned long long)all.harmed,
 	       (unsigned long long)all.unharmed, (unsigned long long)all.unnoticed, (unsigned long long)all.torn,
@@ -205,22 +211,24 @@ int main(int argc, char **argv)
 	struct place *places;
 	struct shared *shared;
 	struct box box;
+	unsigned depth;
 	size_t count;
 	bool good;
 
 	if (parse(argc, argv, &set)) {
-		fprintf(stderr, "tamper [--files N] [--bytes N] [--sample N] [--repair-data N] [--only BLOCK] [--seed S] "
-				"[--jobs J]\n");
+		fprintf(stderr,
+			"tamper [--files N] [--bytes N] [--sample N] [--repair-data N] [--only BLOCK] [--seed S] "
+			"[--jobs J]\n");
 		return 2;
 	}
 	set.box.cipher = fc_provider_find(FC_CIPHER_AES256GCM) ? FC_CIPHER_AES256GCM : FC_CIPHER_XCHACHA20POLY1305;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (fc_secret_init() || shared == MAP_FAILED || box_make(&box, &set.box))
 		return 1;
-	places = damage_places(box.sim, &count);
+	places = damage_places(box.sim, &count, &depth);
 	good = places && is_sound(&box) && run_all(&set, &box, places, count, shared);
 	if (places)
-		print(&set, &box, shared, count);
+		print(&set, &box, shared, count, depth);
 	printf("%s\n", good ? "all as it should be" : "something is wrong");
 	free(places);
 	box_free(&box);

@@ -185,7 +185,8 @@ static int find_state(const struct box *box, struct fc_fs *fs)
 }
 
 /* The first thing that is wrong goes to t->why, with the file: -1. */
-static int look_at_all(struct trial *t, struct fc_fs *fs, struct view *v, unsigned wrong_bits, const struct report *found)
+static int look_at_all(struct trial *t, struct fc_fs *fs, struct view *v, unsigned wrong_bits,
+		       const struct report *found)
 {
 	const struct box *box = t->box;
 	char why[BOX_WHY] = "";
@@ -270,7 +271,8 @@ static int judge_check(struct trial *t, const struct view *before, const struct 
 		return 0;
 	/* an older second copy of a root, or another one of a block of salts, is what crashes leave, too */
 	if (!t->place->pending && t->place->kind != PLACE_LOG && !t->other && before->state == BOX_RECORDS &&
-	    !(t->how == DAMAGE_REPLAY && (t->place->kind == PLACE_ROOT || (t->place->kind == PLACE_SALTS && r->result.notes))))
+	    !(t->how == DAMAGE_REPLAY &&
+	      (t->place->kind == PLACE_ROOT || (t->place->kind == PLACE_SALTS && r->result.notes))))
 		return wrong(t, "the check finds nothing");
 	tally->unnoticed++;
 	return 0;

@@ -10,11 +10,11 @@
 
 struct trial_tally {
 	uint64_t trials;
-	uint64_t refused;   /* opening was */
-	uint64_t unharmed;  /* all could be read: another copy serves, or nothing depends on it */
-	uint64_t harmed;    /* something gave an error */
-	uint64_t unnoticed; /* by the check too: nothing depends on the block */
-	uint64_t torn;	    /* taken for a log record that a power cut interrupted */
+	uint64_t refused;         /* opening was */
+	uint64_t unharmed;        /* all could be read: another copy serves, or nothing depends on it */
+	uint64_t harmed;          /* something gave an error */
+	uint64_t unnoticed;       /* by the check too: nothing depends on the block */
+	uint64_t torn;            /* taken for a log record that a power cut interrupted */
 	uint64_t repaired, older; /* of these, from the root before */
 };
 
