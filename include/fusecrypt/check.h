@@ -29,15 +29,15 @@
 
 enum fc_check_kind {
 	FC_CHECK_HEADER,    /* a copy of it */
-	FC_CHECK_ROOT,	    /* a copy of a root record */
-	FC_CHECK_SALTS,	    /* a copy of a block of the salt table */
-	FC_CHECK_LOG,	    /* of operations since the newest root */
-	FC_CHECK_NODE,	    /* a part of a tree */
-	FC_CHECK_INODE,	    /* what an inode says about itself */
-	FC_CHECK_NAME,	    /* names, links, directories */
+	FC_CHECK_ROOT,      /* a copy of a root record */
+	FC_CHECK_SALTS,     /* a copy of a block of the salt table */
+	FC_CHECK_LOG,       /* of operations since the newest root */
+	FC_CHECK_NODE,      /* a part of a tree */
+	FC_CHECK_INODE,     /* what an inode says about itself */
+	FC_CHECK_NAME,      /* names, links, directories */
 	FC_CHECK_ATTRIBUTE, /* extended attributes */
-	FC_CHECK_DATA,	    /* content */
-	FC_CHECK_SPACE,	    /* which blocks are in use, and by how many */
+	FC_CHECK_DATA,      /* content */
+	FC_CHECK_SPACE,     /* which blocks are in use, and by how many */
 	FC_CHECK_KINDS
 };
 
@@ -46,24 +46,24 @@ const char *fc_check_kind_name(enum fc_check_kind kind);
 
 struct fc_check_finding {
 	enum fc_check_kind kind;
-	bool note;	 /* no damage: worth knowing */
+	bool note; /* no damage: worth knowing */
 	bool repaired;
-	uint64_t ino;	 /* 0: of none */
-	uint64_t offset, bytes; /* part of the content; bytes 0: none */
-	const char *text;	/* what is wrong, a phrase */
-	const char *action;	/* what a repair does about it, a phrase; NULL: nothing to do */
+	uint64_t ino;            /* 0: of none */
+	uint64_t offset, bytes;  /* part of the content; bytes 0: none */
+	const char *text;        /* what is wrong, a phrase */
+	const char *action;      /* what a repair does about it, a phrase; NULL: nothing to do */
 	const char *const *path; /* names that lead to it, absolute within the container; any bytes */
 	size_t paths;
 };
 
 struct fc_check_options {
 	bool repair;
-	bool accept_older;	  /* as of fc_fs_options; and: go on from the root before the newest when
+	bool accept_older;        /* as of fc_fs_options; and: go on from the root before the newest when
 				   * nothing of the newest can be read */
 	uint64_t seen_generation; /* as of fc_fs_options */
 	uint8_t seen_tag[FC_TAG_BYTES];
 	uint64_t header_sequence; /* as of fc_fs_options */
-	uint32_t uid, gid;	  /* owner of what a repair has to make */
+	uint32_t uid, gid;        /* owner of what a repair has to make */
 	/* All may be NULL. Blocks looked at, of about so many. */
 	void (*progress)(void *arg, uint64_t done, uint64_t all);
 	/* True: stop. Asked often; FC_EINTERRUPTED then, and nothing was changed. */
@@ -77,18 +77,18 @@ struct fc_check_options {
 
 struct fc_check_result {
 	uint8_t uuid[FC_UUID_BYTES];
-	uint64_t generation, time; /* of the root that was looked at */
+	uint64_t generation, time;                     /* of the root that was looked at */
 	uint64_t files, directories, symlinks, others; /* inodes with a name or waiting for one */
-	uint64_t orphans;	   /* without: they go with the next mount */
+	uint64_t orphans;                              /* without: they go with the next mount */
 	uint64_t names, attributes, nodes;
-	uint64_t data_blocks;	   /* read */
-	uint64_t log_records;	   /* replayed */
-	uint64_t lost_bytes;	   /* marked as lost, by earlier repairs too */
-	uint64_t damages, notes;   /* findings; of the first kind, those that were */
-	uint64_t repaired;	   /* repaired */
-	bool older;		   /* older than seen: damages do not count that */
-	bool newest_lost;	   /* a root that may be the newest cannot be read, or nothing of its files */
-	bool changed;		   /* the container was written to */
+	uint64_t data_blocks;    /* read */
+	uint64_t log_records;    /* replayed */
+	uint64_t lost_bytes;     /* marked as lost, by earlier repairs too */
+	uint64_t damages, notes; /* findings; of the first kind, those that were */
+	uint64_t repaired;       /* repaired */
+	bool older;              /* older than seen: damages do not count that */
+	bool newest_lost;        /* a root that may be the newest cannot be read, or nothing of its files */
+	bool changed;            /* the container was written to */
 };
 
 /* io becomes the checker's own, also on failure; a repair writes to it. 0: see
