@@ -25,12 +25,16 @@ static int mend_root(struct fc_fs *fs)
 	for (i = 0; i < 2 && !r; i++)
 		r = fc_io_read(fs->io, raw[i], FC_BLOCK, at[i]);
 	if (r || !memcmp(raw[0], raw[1], FC_BLOCK))
-		return r;
+		return 0; /* what cannot be read now is no reason not to write elsewhere */
 	i = fc_root_has_tag(raw[0], fs->root_tag) ? 0 : 1;
 	if (!fc_root_has_tag(raw[i], fs->root_tag))
 		return 0; /* neither: the disk changes under us, and reading will tell */
 	r = fc_io_write(fs->io, raw[i], FC_BLOCK, at[!i]);
-	return r ? r : fc_io_sync(fs->io);
+	if (!r)
+		r = fc_io_sync(fs->io);
+	if (r)
+		fc_fs_fail(fs, "writing a copy of the root", r);
+	return r;
 }
 
 int fc_session_start(struct fc_fs *fs)
@@ -43,8 +47,9 @@ int fc_session_start(struct fc_fs *fs)
 	if (fs->read_only || fs->failed)
 		return fs->failed ? FC_EIO : FC_EROFS;
 	r = fs->root.generation ? mend_root(fs) : 0;
-	if (!r)
-		r = fc_sessions_start(fs->sessions, fs->io, &session);
+	if (r)
+		return r;
+	r = fc_sessions_start(fs->sessions, fs->io, &session);
 	if (r == FC_EIO)
 		fc_fs_fail(fs, "writing a salt", r); /* it may have been the sync */
 	if (r)
