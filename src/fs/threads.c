@@ -74,15 +74,15 @@ static void *flusher(void *arg)
 	return NULL;
 }
 
-/* work_lock held. Waits until told, or seconds have passed. True: told. */
-static bool wait_told(struct fc_fs *fs, unsigned seconds)
+/* work_lock held. Waits until told, or seconds have passed; quiet: also until something changes. True: told. */
+static bool wait_told(struct fc_fs *fs, unsigned seconds, bool quiet)
 {
 	struct timespec until;
 	int r = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += seconds;
-	while (!fs->stop && !fs->commit_wanted && r != ETIMEDOUT)
+	while (!fs->stop && !fs->commit_wanted && !(quiet && fs->dirty) && r != ETIMEDOUT)
 		r = pthread_cond_timedwait(&fs->work, &fs->work_lock, &until);
 	return r != ETIMEDOUT;
 }
@@ -109,7 +109,7 @@ static void *committer(void *arg)
 				pthread_cond_wait(&fs->work, &fs->work_lock);
 				continue;
 			}
-			wait_told(fs, fs->options.commit_seconds * 2);
+			wait_told(fs, fs->options.commit_seconds * 2, true);
 			if (fs->stop || fs->dirty || fs->commit_wanted)
 				continue;
 			/* two more roots, so that what the last ones freed is free */
@@ -119,7 +119,7 @@ static void *committer(void *arg)
 			pthread_mutex_lock(&fs->work_lock);
 			continue;
 		}
-		wait_told(fs, fs->options.commit_seconds);
+		wait_told(fs, fs->options.commit_seconds, false);
 		fs->commit_wanted = fs->dirty = false;
 		if (fs->stop)
 			break;
