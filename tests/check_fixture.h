@@ -114,7 +114,8 @@ static inline void repairs(void)
 static inline void teardown_check(void)
 {
 	fc_disk_free(&disk);
-	fc_fs_abandon(f.fs);
+	if (f.fs)
+		fc_fs_abandon(f.fs);
 }
 
 static inline TCase *check_case(const char *name)

@@ -223,7 +223,8 @@ enum {
 #define FC_ITEM_MAX 4608u
 #define FC_TREE_DEPTH_MAX 12u
 enum { FC_TREE_FILE = 1, FC_TREE_SPACE = 2 };
-/* Keys order by (ino, type, off). An inner node's value is a pointer; its key is the lowest of its child. */
+/* Keys order by (ino, type, off). An inner node's value is a pointer; its child has no keys below its key (the first
+ * child may have), and none from the next one's key on. */
 
 /* ---- items of the file tree (tree/item.h, fs) ------------------------- */
 enum {

@@ -38,20 +38,35 @@ static bool anything_to_cut(const struct fc_checker *c)
 	return false;
 }
 
-static int apply(struct fc_checker *c)
+/* Those that mark content as lost, or all others. */
+static int apply_some(struct fc_checker *c, bool lost)
 {
 	size_t i;
-	int r;
+	int r = 0;
 
-	if (c->fs->next_ino <= c->top_ino)
-		c->fs->next_ino = c->top_ino + 1;
-	r = cut(c);
 	for (i = 0; !r && i < c->mends.n; i++) {
-		r = fc_mend_apply(c, FC_LIST_AT(&c->mends, struct fc_mend, i));
+		const struct fc_mend *m = FC_LIST_AT(&c->mends, struct fc_mend, i);
+
+		if ((m->kind == FC_MEND_LOSE) == lost)
+			r = fc_mend_apply(c, m);
 		if (!r && i % 64 == 0)
 			r = fc_check_pause(c, 0);
 	}
 	return r;
+}
+
+static int apply(struct fc_checker *c)
+{
+	int r;
+
+	if (c->fs->next_ino <= c->top_ino)
+		c->fs->next_ino = c->top_ino + 1;
+	c->fs->forest.space.shared = 0; /* the owners recorded may be wrong; they are counted anew in the end */
+	r = cut(c);
+	if (!r)
+		r = apply_some(c, false);
+	/* content is read only once: it must not be forgotten because its inode is made just now */
+	return r ? r : apply_some(c, true);
 }
 
 static int rounds(struct fc_checker *c)

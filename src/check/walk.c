@@ -144,6 +144,27 @@ static bool in_bounds(const uint8_t *raw, const struct bounds *b)
 	return fc_key_cmp(&first, &b->lo) >= 0 && fc_key_cmp(&last, &b->hi) < 0;
 }
 
+/* Values that share bytes are harmless as long as they are only read: a repair would
+ * change two at once. */
+static bool is_apart(const uint8_t *raw)
+{
+	uint64_t taken[FC_NODE_BYTES / 64] = { 0 };
+	unsigned i, k;
+
+	for (i = 0; i < fc_node_count(raw); i++) {
+		uint16_t bytes;
+		const uint8_t *value = fc_node_value((uint8_t *)(uintptr_t)raw, i, &bytes);
+		unsigned at = (unsigned)(value - raw);
+
+		for (k = at; k < at + bytes; k++) {
+			if (taken[k / 64] >> (k % 64) & 1)
+				return false;
+			taken[k / 64] |= 1ull << (k % 64);
+		}
+	}
+	return true;
+}
+
 static int walk_leaf(struct walk *w, uint8_t *raw)
 {
 	unsigned i;
@@ -166,7 +187,9 @@ static int walk_inner(struct walk *w, uint8_t *raw, const struct bounds *b)
 	int r = 0;
 
 	for (i = 0; !r && i < count; i++) {
-		struct bounds below = { fc_node_key(raw, i), i + 1 < count ? fc_node_key(raw, i + 1) : b->hi };
+		/* the first child takes what lies below its key, too */
+		struct bounds below = { i ? fc_node_key(raw, i) : b->lo,
+					i + 1 < count ? fc_node_key(raw, i + 1) : b->hi };
 		struct fc_ptr ptr;
 
 		fc_ptr_decode(&ptr, fc_node_value(raw, i, NULL));
@@ -182,7 +205,7 @@ static int visit(struct walk *w, const struct fc_ptr *ptr, const struct bounds *
 	uint8_t *raw;
 	int r = ptr->level < FC_TREE_DEPTH_MAX ? get_node(w, ptr, &raw) : FC_ECORRUPT;
 
-	if (!r && !in_bounds(raw, b))
+	if (!r && (!in_bounds(raw, b) || !is_apart(raw)))
 		r = FC_ECORRUPT;
 	if (!r && !(ptr->block & FC_NODE_VIRTUAL)) {
 		r = fc_owners_claim_node(&c->owners, ptr->block);

@@ -38,6 +38,7 @@ static struct fc_fs *new_fs(struct fc_io *io, const uint8_t master[FC_KEY_BYTES]
 	pthread_rwlock_init(&fs->lock, NULL);
 	pthread_mutex_init(&fs->vnode_lock, NULL);
 	pthread_mutex_init(&fs->work_lock, NULL);
+	pthread_mutex_init(&fs->buffer_lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&fs->work, &attr);
@@ -60,6 +61,7 @@ void fc_fs_abandon(struct fc_fs *fs)
 {
 	fc_threads_stop(fs);
 	fc_page_fini(fs);
+	fc_buffer_fini(fs);
 	fc_vnode_fini(fs);
 	fc_journal_fini(fs);
 	if (fs->forest.cache.bucket)
@@ -74,6 +76,7 @@ void fc_fs_abandon(struct fc_fs *fs)
 	pthread_rwlock_destroy(&fs->lock);
 	pthread_mutex_destroy(&fs->vnode_lock);
 	pthread_mutex_destroy(&fs->work_lock);
+	pthread_mutex_destroy(&fs->buffer_lock);
 	free(fs);
 }
 
@@ -234,12 +237,23 @@ static void pass_seen(struct fc_fs *fs)
 	f->txg = fs->options.seen_generation + 1;
 }
 
+/* Without its root directory nothing can be reached: better said now. */
+static int check_root(struct fc_fs *fs)
+{
+	struct fc_inode root;
+	int r = fc_inode_get(fs, FC_INO_ROOT, &root);
+
+	if (r == FC_ESTALE || (!r && !S_ISDIR(root.mode)))
+		r = FC_ECORRUPT;
+	return r;
+}
+
 static int start(struct fc_fs *fs)
 {
-	int r;
+	int r = fs->damage ? 0 : check_root(fs);
 
-	if (fs->read_only)
-		return 0;
+	if (r || fs->read_only)
+		return r;
 	pass_seen(fs);
 	fs->forest.space.ahead = 1;
 	if (fs->dirty_root)

@@ -104,6 +104,7 @@ int fc_forest_freeze(struct fc_forest *f)
 	int r;
 
 	assert(!f->frozens);
+	fc_tree_touch(&f->files);
 	r = fc_node_cache_reserve(&f->cache, FC_TREE_SPARES + f->dirty);
 	if (!r)
 		r = fc_space_grow_nodes(f, f->dirty + fc_space_tree_need(f));

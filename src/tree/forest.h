@@ -170,7 +170,13 @@ bool fc_space_waiting(const struct fc_forest *f);
 size_t fc_space_punchable(struct fc_forest *f, struct fc_range *out, size_t max);
 void fc_space_punched(struct fc_forest *f, const struct fc_range *range, size_t n);
 
-/* ---- mend.c: for check/; nothing is being committed --------------------------- */
+/* ---- mend.c: nothing is being committed --------------------------------------- */
+
+/* The root node will be written anew with the next commit, if it can be read: so
+ * the two newest roots share none, and damage to one leaves the other. */
+void fc_tree_touch(struct fc_tree *tree);
+
+/* ---- mend.c: for check/ --------------------------------------------------------- */
 
 /* Forgets all nodes of the tree that are in memory; then it is empty, with one
  * dirty leaf (reserved before). What its nodes on the disk occupy is not freed. */

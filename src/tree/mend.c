@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What only a repair does to trees and space map: cutting off, starting anew. */
+/* Trees and space map in other ways than by items: root nodes written anew; and what
+ * only a repair does, cutting off and starting anew. */
 #include <stdlib.h>
 
 #include "tree/forest.h"
@@ -70,6 +71,15 @@ static void shadow(struct fc_tree *tree, struct step *step, unsigned steps)
 		else
 			tree->root.block = node->addr;
 	}
+}
+
+void fc_tree_touch(struct fc_tree *tree)
+{
+	struct step step = { 0 };
+	struct fc_ptr root = tree->root;
+
+	if (!fc_tree_node(tree, &root, &step.node))
+		shadow(tree, &step, 1);
 }
 
 /* The pointer at the end of the way goes, and so does each node that is left without any. */
