@@ -34,7 +34,7 @@ fc_mount "$D"
 equal "$(cat "$M/file")" kept "the file after the mount went by itself"
 ls "$M" >"$CASE_TMP/said"
 pid=$(fc_field "$D" pid)
-sleep 1
+sleep 8 # the times of access are committed, free space is given back
 switches() { cat "/proc/$pid/task/"*/status | awk '/^voluntary_ctxt/ { n += $2 } END { print n }'; }
 before=$(switches)
 sleep 6
