@@ -220,6 +220,7 @@ static size_t read_request(struct fc_worker *worker)
 		spin = false;
 	}
 	account_gap(loop, !empty_since || fc_now_ns() - empty_since < SPIN_NS);
+	fc_latency_request(&loop->latency);
 	return (size_t)n;
 }
 
@@ -350,6 +351,8 @@ static bool watch(struct fc_worker *worker)
 		call = atomic_load(&loop->watcher_call);
 		if ((call != last_call || (token == seen && !slept)) && take_token(worker, token))
 			return true;
+		if (!slept)
+			fc_latency_tick(&loop->latency, (token - seen) / 2);
 		quiet = token == seen && !slept ? quiet + 1 : 0;
 		seen = token;
 		last_call = call;
@@ -417,6 +420,7 @@ int fc_loop_run(struct fc_session *session)
 	if (!first)
 		return ENOMEM;
 	pthread_mutex_init(&loop->lock, NULL);
+	fc_latency_open(&loop->latency);
 	loop->may_spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
 	atomic_store(&loop->last_request_ns, fc_now_ns());
 	start_worker(session);
@@ -428,6 +432,7 @@ int fc_loop_run(struct fc_session *session)
 		worker_free(loop->workers[i]);
 	}
 	worker_free(first);
+	fc_latency_close(&loop->latency);
 	pthread_mutex_destroy(&loop->lock);
 	return 0;
 }

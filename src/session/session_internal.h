@@ -5,6 +5,7 @@
  *   session.c  mounts, starts and ends the others
  *   init.c     what is agreed with the kernel
  *   loop.c     threads that take requests from the device, one at a time
+ *   latency.c  processors that wait awake while many requests come
  *   request.c  one request: checked, counted, and answered here or by libfuse
  *   names.c, attr.c, data.c, dir.c   the operations
  *   control.c  signals, idleness, unmounting, telling that the mount answers
@@ -46,6 +47,19 @@ struct fc_worker {
 
 #define FC_REQUEST_BYTES (FC_MAX_TRANSFER + FC_HEADER_ROOM)
 
+/* See latency.c. */
+#define FC_LATENCY_WINDOW_NS 2000000u
+#define FC_LATENCY_REQUESTS 8u      /* so many in a window: they come fast */
+#define FC_LATENCY_TICK_REQUESTS 3u /* fewer than that in a tick of the watcher are slow ones */
+#define FC_LATENCY_SLOW_TICKS 4u    /* in a row, until the processors may sleep again */
+struct fc_latency {
+	int fd; /* -1: not permitted here */
+	_Atomic bool held;
+	uint64_t window_ns; /* of the thread that holds the token, like requests */
+	unsigned requests;
+	unsigned slow; /* the watcher's */
+};
+
 /* See loop.c, which owns every field. */
 struct fc_loop {
 	_Atomic uint64_t token;
@@ -58,8 +72,9 @@ struct fc_loop {
 	_Atomic uint64_t last_request_ns;        /* CLOCK_MONOTONIC, when the reader last found nothing to do */
 	unsigned spin_credit, crowd;             /* of the thread that holds the token */
 	bool may_spin;                           /* const */
-	pthread_mutex_t lock;                    /* threads */
-	_Atomic unsigned threads;                /* started besides the first, workers[0..threads) */
+	struct fc_latency latency;
+	pthread_mutex_t lock;     /* threads */
+	_Atomic unsigned threads; /* started besides the first, workers[0..threads) */
 	struct fc_worker *workers[64];
 };
 
@@ -119,6 +134,14 @@ int fc_loop_run(struct fc_session *session);
 bool fc_loop_depend(struct fc_session *session);
 void fc_loop_depend_end(struct fc_session *session);
 uint64_t fc_now_ns(void);
+
+/* ---- latency.c ---------------------------------------------------------- */
+void fc_latency_open(struct fc_latency *latency);
+/* A request was read; with the token. */
+void fc_latency_request(struct fc_latency *latency);
+/* One millisecond of the watcher has passed, with so many requests. */
+void fc_latency_tick(struct fc_latency *latency, uint64_t requests);
+void fc_latency_close(struct fc_latency *latency);
 
 /* ---- request.c ---------------------------------------------------------- */
 enum fc_weight {
