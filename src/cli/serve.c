@@ -109,7 +109,7 @@ static void close_others(const struct fc_mount_job *job)
 	while ((e = readdir(d))) {
 		int fd = (int)strtol(e->d_name, NULL, 10);
 
-		if (fd > STDERR_FILENO && fd != dirfd(d) && fd != job->fd && fd != job->ready_fd)
+		if (fd > STDERR_FILENO && fd != dirfd(d) && fd != job->ready_fd && !fc_io_file_owns(job->io, fd))
 			close(fd);
 	}
 	closedir(d);

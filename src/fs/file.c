@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading and writing content. */
+/* Writing content. */
 #include "fs/state.h"
 
 #include <assert.h>
@@ -9,184 +9,8 @@
 #include "fs/file.h"
 #include "fs/xattr.h"
 
-#define SEGMENTS 32u              /* extents looked up in one hold of the lock */
 #define LOG_INLINE 8192u          /* writes up to this are journalled with their bytes */
 #define DIRECT_BYTES (128u << 10) /* aligned writes from this on are sealed at once */
-
-/* ---- reading ---------------------------------------------------------------- */
-
-struct segment {
-	struct fc_extent e; /* tags: in the batch */
-	uint64_t block;     /* first file block wanted */
-	uint32_t blocks;
-};
-
-struct batch {
-	struct segment seg[SEGMENTS];
-	unsigned count;
-	uint8_t tags[SEGMENTS][FC_EXTENT_UNITS * FC_TAG_BYTES];
-};
-
-/* The caller's buffer, as file bytes [off, off + n). */
-struct window {
-	uint64_t off;
-	size_t n;
-	uint8_t *buf;
-};
-
-/* Copies the part of a whole block that lies in the window. */
-static void copy_block(const struct window *w, uint64_t block, const uint8_t *data)
-{
-	uint64_t start = block << FC_BLOCK_SHIFT, from = start > w->off ? start : w->off;
-	uint64_t end = start + FC_BLOCK < w->off + w->n ? start + FC_BLOCK : w->off + w->n;
-
-	if (from < end)
-		memcpy(w->buf + (from - w->off), data + (from - start), (size_t)(end - from));
-}
-
-/* Looks up blocks from *block on: what is dirty or a hole is copied at once,
- * extents are collected. Shared lock. *block moves on to where the batch is full. */
-static int collect(struct fc_fs *fs, uint64_t ino, const struct window *w, uint64_t *block, uint64_t end,
-		   struct batch *b)
-{
-	struct fc_extent e = { 0 };
-	bool have = false, dirty = fc_data_pages(fs, ino) > 0;
-	struct fc_page *p;
-	int r;
-
-	for (b->count = 0; *block < end && b->count < SEGMENTS;) {
-		uint64_t stop = end, at;
-
-		p = dirty ? fc_page_find(fs, ino, *block) : NULL;
-		if (p) {
-			copy_block(w, (*block)++, p->data);
-			continue;
-		}
-		if (!have || e.file_block + e.units <= *block) {
-			r = fc_extent_at(fs, ino, *block, &e);
-			if (r && r != FC_ENOENT)
-				return r;
-			if (r)
-				e = (struct fc_extent){ .file_block = UINT64_MAX >> 1, .units = 1 };
-			have = true;
-		}
-		if (e.file_block > *block)
-			stop = e.file_block < end ? e.file_block : end;
-		else if (e.file_block + e.units < end)
-			stop = e.file_block + e.units;
-		for (at = *block + 1; dirty && at < stop && !fc_page_find(fs, ino, at);)
-			at++;
-		if (dirty && at < stop)
-			stop = at;
-		if (e.file_block <= *block && (e.session || fc_extent_lost(&e))) {
-			struct segment *s = &b->seg[b->count];
-
-			s->e = e;
-			if (e.session)
-				memcpy(b->tags[b->count], e.tags, (size_t)e.units * FC_TAG_BYTES);
-			s->e.tags = b->tags[b->count++];
-			s->block = *block;
-			s->blocks = (uint32_t)(stop - *block);
-		} else { /* a hole: the window was zeroed */
-		}
-		*block = stop;
-	}
-	return 0;
-}
-
-/* Opens one segment into the window; blocks that stick out go through a bounce buffer. */
-static int read_segment(struct fc_fs *fs, const struct segment *s, const struct window *w)
-{
-	uint64_t block = s->block, end = s->block + s->blocks, start;
-	uint32_t first = (uint32_t)(s->block - s->e.file_block), n;
-	uint8_t bounce[FC_BLOCK];
-	int r = 0;
-
-	while (!r && block < end) {
-		start = block << FC_BLOCK_SHIFT;
-		n = (uint32_t)(end - block);
-		if (start < w->off || start + FC_BLOCK > w->off + w->n) {
-			n = 1;
-			r = fc_extent_read(fs, &s->e, first, 1, bounce);
-			if (!r)
-				copy_block(w, block, bounce);
-		} else {
-			if (start + ((uint64_t)n << FC_BLOCK_SHIFT) > w->off + w->n)
-				n = (uint32_t)((w->off + w->n - start) >> FC_BLOCK_SHIFT);
-			r = fc_extent_read(fs, &s->e, first, n, w->buf + (start - w->off));
-		}
-		block += n;
-		first += n;
-	}
-	return r;
-}
-
-static void report(struct fc_fs *fs, uint64_t ino, uint64_t block, int error)
-{
-	if (error == FC_EFORGED || error == FC_ECORRUPT || error == FC_EIO)
-		fc_fs_log(fs, 3, "inode %llu, offset %llu: %s", (unsigned long long)ino,
-			  (unsigned long long)(block << FC_BLOCK_SHIFT), fc_error_text(error));
-}
-
-static int read_inline(struct fc_fs *fs, const struct fc_inode *inode, const struct window *w)
-{
-	struct fc_item item;
-	int r = fc_tree_get(&fs->forest.files, fc_key(inode->ino, FC_KEY_INLINE, 0), &item);
-
-	if (r)
-		return r == FC_ENOENT ? FC_ECORRUPT : r;
-	if (item.bytes != inode->size)
-		return FC_ECORRUPT;
-	memcpy(w->buf, item.data + w->off, w->n);
-	return 0;
-}
-
-int fc_fs_read(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, void *buf, size_t *got)
-{
-	struct window w = { off, n, buf };
-	struct fc_inode inode;
-	struct batch b;
-	uint64_t block = off >> FC_BLOCK_SHIFT, end = 0;
-	bool first = true;
-	int r;
-
-	*got = 0;
-	do {
-		unsigned slot, i;
-
-		fc_fs_rdlock(fs);
-		r = fc_inode_get(fs, ino, &inode);
-		if (!r && !S_ISREG(inode.mode))
-			r = S_ISDIR(inode.mode) ? FC_EISDIR : FC_EINVAL;
-		if (!r && first) {
-			first = false;
-			w.n = off >= inode.size ? 0 : inode.size - off < n ? (size_t)(inode.size - off) : n;
-			end = (off + w.n + FC_BLOCK - 1) >> FC_BLOCK_SHIFT;
-			*got = w.n;
-			if (inode.flags & FC_INODE_INLINE) {
-				if (w.n)
-					r = read_inline(fs, &inode, &w);
-				fc_fs_rdunlock(fs);
-				return r;
-			}
-			memset(buf, 0, w.n);
-			if (!w.n)
-				end = block;
-		}
-		b.count = 0;
-		if (!r)
-			r = collect(fs, ino, &w, &block, end, &b);
-		slot = fc_fs_enter(fs);
-		fc_fs_rdunlock(fs);
-		for (i = 0; !r && i < b.count; i++) {
-			r = read_segment(fs, &b.seg[i], &w);
-			if (r)
-				report(fs, ino, b.seg[i].block, r);
-		}
-		fc_fs_leave(fs, slot);
-	} while (!r && block < end);
-	return r;
-}
 
 /* ---- inline content ------------------------------------------------------------ */
 
@@ -273,7 +97,7 @@ struct fc_page *fc_data_page(struct fc_fs *fs, const struct fc_inode *inode, uin
 
 		r = fc_map_read_block(fs, inode->ino, index, content);
 		if (r) {
-			report(fs, inode->ino, index, r);
+			fc_data_report(fs, inode->ino, index, r);
 			*error = r;
 			return NULL;
 		}
@@ -286,7 +110,7 @@ struct fc_page *fc_data_page(struct fc_fs *fs, const struct fc_inode *inode, uin
 
 /* Makes the pages of the window, promised and loaded. On an error those that
  * were not there before are dropped again: nothing has changed. */
-static int make_pages(struct fc_fs *fs, const struct fc_inode *inode, const struct window *w, uint64_t first,
+static int make_pages(struct fc_fs *fs, const struct fc_inode *inode, const struct fc_window *w, uint64_t first,
 		      uint64_t end)
 {
 	bool *made = calloc(end - first, sizeof(*made));
@@ -308,7 +132,7 @@ static int make_pages(struct fc_fs *fs, const struct fc_inode *inode, const stru
 	return r;
 }
 
-static int write_pages(struct fc_fs *fs, const struct fc_inode *inode, const struct window *w, bool logged)
+static int write_pages(struct fc_fs *fs, const struct fc_inode *inode, const struct fc_window *w, bool logged)
 {
 	uint64_t first = w->off >> FC_BLOCK_SHIFT, end = (w->off + w->n + FC_BLOCK - 1) >> FC_BLOCK_SHIFT, i;
 	int r = make_pages(fs, inode, w, first, end);
@@ -354,7 +178,7 @@ static int check_write(struct fc_fs *fs, const struct fc_op *op, struct fc_inode
 static int write_op(struct fc_fs *fs, struct fc_op *op, const struct fc_bytes *data)
 {
 	struct fc_inode inode;
-	struct window w = { op->off, (size_t)op->bytes, (uint8_t *)(uintptr_t)data->p };
+	struct fc_window w = { op->off, (size_t)op->bytes, (uint8_t *)(uintptr_t)data->p };
 	int r = check_write(fs, op, &inode);
 
 	if (r)
@@ -414,25 +238,38 @@ static void cancel_pieces(struct fc_fs *fs, const struct piece *piece, size_t fr
 		fc_space_cancel(&fs->forest, &piece[from].range);
 }
 
-static int seal_pieces(struct fc_fs *fs, const uint8_t *data, struct piece *piece, size_t count)
+static int seal_piece(struct fc_fs *fs, const uint8_t *data, struct piece *piece, uint8_t *buf)
 {
-	uint8_t *buf = malloc((size_t)FC_EXTENT_UNITS * FC_UNIT);
 	const uint8_t *page[FC_EXTENT_UNITS];
 	uint32_t k;
+
+	for (k = 0; k < piece->range.count; k++)
+		page[k] = data + (size_t)k * FC_UNIT;
+	return fc_extent_seal(fs, piece->range.count, piece->nonce, page, buf, piece->tags);
+}
+
+/* Pieces that lie one after the other are written together. */
+static int seal_pieces(struct fc_fs *fs, const uint8_t *data, struct piece *piece, size_t count)
+{
+	uint8_t *buf = fc_buffer_take(fs);
+	uint32_t run = 0; /* units in buf */
 	size_t i;
 	int r = buf ? 0 : FC_ENOMEM;
 
 	for (i = 0; !r && i < count; i++) {
-		for (k = 0; k < piece[i].range.count; k++, data += FC_UNIT)
-			page[k] = data;
-		r = fc_extent_write(fs, piece[i].range.start, piece[i].range.count, piece[i].nonce, page, buf,
-				    piece[i].tags);
+		const struct fc_range *range = &piece[i].range;
+		bool last = i + 1 == count || range->start + range->count != piece[i + 1].range.start ||
+			    run + range->count + piece[i + 1].range.count > FC_BUFFER_BYTES / FC_UNIT;
+
+		r = seal_piece(fs, data, &piece[i], buf + (size_t)run * FC_UNIT);
+		data += (size_t)range->count * FC_UNIT;
+		run += range->count;
+		if (!r && last) {
+			r = fc_extent_write(fs, range->start + range->count - run, run, buf);
+			run = 0;
+		}
 	}
-	if (!r)
-		fc_io_push(fs->io, piece[0].range.start * FC_BLOCK,
-			   (piece[count - 1].range.start + piece[count - 1].range.count - piece[0].range.start) *
-				   FC_BLOCK);
-	free(buf);
+	fc_buffer_give(fs, buf);
 	return r;
 }
 

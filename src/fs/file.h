@@ -11,6 +11,16 @@ int fc_data_outline(struct fc_fs *fs, struct fc_inode *inode);
  * overwritten. NULL with *error. */
 struct fc_page *fc_data_page(struct fc_fs *fs, const struct fc_inode *inode, uint64_t index, bool all, int *error);
 
+/* The caller's buffer, as file bytes [off, off + n). */
+struct fc_window {
+	uint64_t off;
+	size_t n;
+	uint8_t *buf;
+};
+
+/* Tells the log about content that could not be read; nothing for other errors. No lock. */
+void fc_data_report(struct fc_fs *fs, uint64_t ino, uint64_t block, int error);
+
 /* After FC_ENOSPC, without locks: did waiting for commits free anything? Then try again. */
 bool fc_space_came_free(struct fc_fs *fs);
 

@@ -10,8 +10,8 @@
 
 #include "fs/file.h"
 
-#define BATCH 1024u    /* pages in one round */
-#define RUN_PAGES 256u /* pages sealed into one write */
+#define BATCH 1024u                           /* pages in one round */
+#define RUN_PAGES (FC_BUFFER_BYTES / FC_UNIT) /* pages sealed into one write */
 
 struct batch {
 	struct fc_page *page[BATCH];
@@ -20,8 +20,27 @@ struct batch {
 	uint64_t block[BATCH]; /* where each page goes */
 	size_t count;
 	uint64_t nonce; /* of the first page; the others count up */
-	uint8_t buf[RUN_PAGES * FC_UNIT];
+	uint8_t *buf;   /* RUN_PAGES of them */
 };
+
+static struct batch *batch_new(struct fc_fs *fs)
+{
+	struct batch *b = malloc(sizeof(*b));
+
+	if (b)
+		b->buf = fc_buffer_take(fs);
+	if (b && !b->buf) {
+		free(b);
+		b = NULL;
+	}
+	return b;
+}
+
+static void batch_free(struct fc_fs *fs, struct batch *b)
+{
+	fc_buffer_give(fs, b->buf);
+	free(b);
+}
 
 static int by_place(const void *a, const void *b)
 {
@@ -67,9 +86,9 @@ static int seal(struct fc_fs *fs, struct batch *b)
 	while (!r && i < b->count) {
 		for (n = 1; i + n < b->count && n < RUN_PAGES && b->block[i + n] == b->block[i] + n;)
 			n++;
-		r = fc_extent_write(fs, b->block[i], (uint32_t)n, b->nonce + i, &b->data[i], b->buf, b->tags[i]);
+		r = fc_extent_seal(fs, (uint32_t)n, b->nonce + i, &b->data[i], b->buf, b->tags[i]);
 		if (!r)
-			fc_io_push(fs->io, b->block[i] * FC_BLOCK, n * FC_UNIT);
+			r = fc_extent_write(fs, b->block[i], (uint32_t)n, b->buf);
 		i += n;
 	}
 	return r;
@@ -185,7 +204,7 @@ int fc_flush(struct fc_fs *fs, size_t max)
 
 	if (fs->read_only || fs->failed)
 		return fs->failed ? FC_EIO : FC_EROFS;
-	b = malloc(sizeof(*b));
+	b = batch_new(fs);
 	if (!b)
 		return FC_ENOMEM;
 	pthread_mutex_lock(&fs->flush_lock);
@@ -198,7 +217,7 @@ int fc_flush(struct fc_fs *fs, size_t max)
 	}
 	pthread_rwlock_unlock(&fs->lock);
 	pthread_mutex_unlock(&fs->flush_lock);
-	free(b);
+	batch_free(fs, b);
 	return r;
 }
 
@@ -209,14 +228,14 @@ int fc_flush_locked(struct fc_fs *fs, bool unlogged_only)
 
 	if (!(unlogged_only ? fs->unlogged : fs->pages))
 		return 0;
-	b = malloc(sizeof(*b));
+	b = batch_new(fs);
 	if (!b)
 		return FC_ENOMEM;
 	while (!r && (unlogged_only ? fs->unlogged : fs->pages)) {
 		choose_oldest(fs, b, BATCH, unlogged_only);
 		r = round_trip(fs, b, true);
 	}
-	free(b);
+	batch_free(fs, b);
 	return r;
 }
 
@@ -228,7 +247,7 @@ int fc_flush_file(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end)
 
 	if (fs->read_only || fs->failed)
 		return fs->failed ? FC_EIO : FC_EROFS;
-	b = malloc(sizeof(*b));
+	b = batch_new(fs);
 	if (!b)
 		return FC_ENOMEM;
 	pthread_mutex_lock(&fs->flush_lock);
@@ -244,7 +263,7 @@ int fc_flush_file(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end)
 	}
 	pthread_rwlock_unlock(&fs->lock);
 	pthread_mutex_unlock(&fs->flush_lock);
-	free(b);
+	batch_free(fs, b);
 	return r;
 }
 

@@ -7,6 +7,7 @@
 
 #include "util/le.h"
 
+#define BULK_UNITS 16u /* written at once: worth a write of its own to the disk */
 #define EXTENT_RAW_MAX (FC_E_TAGS + FC_EXTENT_UNITS * FC_TAG_BYTES)
 
 static struct fc_key extent_key(uint64_t ino, uint64_t block)
@@ -174,29 +175,34 @@ int fc_apply_map(struct fc_fs *fs, const struct fc_op *op)
 
 /* ---- content ---------------------------------------------------------------- */
 
-int fc_extent_read(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, uint32_t count, uint8_t *out)
+int fc_extent_open(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, uint32_t count, uint8_t *data)
 {
 	struct fc_aead *aead;
 	uint32_t i;
+	int r = fc_sessions_aead(fs->sessions, e->session, FC_PURPOSE_DATA, &aead);
+
+	for (i = 0; !r && i < count; i++)
+		r = fc_aead_open(aead, e->nonce + first + i, NULL, 0, data + (size_t)i * FC_UNIT, FC_UNIT,
+				 data + (size_t)i * FC_UNIT, e->tags + (size_t)(first + i) * FC_TAG_BYTES);
+	if (r)
+		memset(data, 0, (size_t)count * FC_UNIT);
+	return r;
+}
+
+int fc_extent_read(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, uint32_t count, uint8_t *out)
+{
 	int r;
 
 	if (!e->session) {
 		memset(out, 0, (size_t)count * FC_UNIT);
 		return fc_extent_lost(e) ? FC_EFORGED : 0;
 	}
-	r = fc_sessions_aead(fs->sessions, e->session, FC_PURPOSE_DATA, &aead);
-	if (!r)
-		r = fc_io_read(fs->io, out, (size_t)count * FC_UNIT, (e->start + first) * FC_BLOCK);
-	for (i = 0; !r && i < count; i++)
-		r = fc_aead_open(aead, e->nonce + first + i, NULL, 0, out + (size_t)i * FC_UNIT, FC_UNIT,
-				 out + (size_t)i * FC_UNIT, e->tags + (size_t)(first + i) * FC_TAG_BYTES);
-	if (r)
-		memset(out, 0, (size_t)count * FC_UNIT);
-	return r;
+	r = fc_io_read(fs->io, out, (size_t)count * FC_UNIT, (e->start + first) * FC_BLOCK);
+	return r ? r : fc_extent_open(fs, e, first, count, out);
 }
 
-int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, uint64_t nonce, const uint8_t *const *page,
-		    uint8_t *buf, uint8_t *tags)
+int fc_extent_seal(struct fc_fs *fs, uint32_t count, uint64_t nonce, const uint8_t *const *page, uint8_t *buf,
+		   uint8_t *tags)
 {
 	struct fc_aead *aead;
 	uint32_t i;
@@ -205,7 +211,20 @@ int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, uint64_t n
 	for (i = 0; !r && i < count; i++)
 		r = fc_aead_seal(aead, nonce + i, NULL, 0, page[i], FC_UNIT, buf + (size_t)i * FC_UNIT,
 				 tags + (size_t)i * FC_TAG_BYTES);
-	return r ? r : fc_io_write(fs->io, buf, (size_t)count * FC_UNIT, start * FC_BLOCK);
+	return r;
+}
+
+/* Small ones are better gathered by the host's page cache, and pushed from there. */
+int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, const uint8_t *buf)
+{
+	int r;
+
+	if (count >= BULK_UNITS)
+		return fc_io_write_bulk(fs->io, buf, (size_t)count * FC_UNIT, start * FC_BLOCK);
+	r = fc_io_write(fs->io, buf, (size_t)count * FC_UNIT, start * FC_BLOCK);
+	if (!r)
+		fc_io_push(fs->io, start * FC_BLOCK, (uint64_t)count * FC_UNIT);
+	return r;
 }
 
 int fc_map_read_block(struct fc_fs *fs, uint64_t ino, uint64_t block, uint8_t *data)

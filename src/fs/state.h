@@ -83,6 +83,9 @@ struct fc_damage {
 	uint64_t generation;  /* newest of a root that opens, avoided or not */
 };
 
+#define FC_BUFFER_BYTES (1u << 20)
+#define FC_BUFFERS_KEPT 6u
+
 struct fc_fs {
 	pthread_mutex_t commit_lock, flush_lock;
 	pthread_rwlock_t lock;
@@ -115,6 +118,10 @@ struct fc_fs {
 	size_t dirty_limit;      /* pages */
 
 	struct fc_journal journal;
+
+	pthread_mutex_t buffer_lock; /* the last to be taken */
+	uint8_t *buffer[FC_BUFFERS_KEPT];
+	unsigned buffers; /* buffer_lock, like buffer[] */
 
 	_Atomic bool failed; /* R10: nothing more is written */
 	bool read_only, replaying;
@@ -189,9 +196,20 @@ void fc_map_insert(struct fc_fs *fs, struct fc_inode *inode, const struct fc_ext
 int fc_map_read_block(struct fc_fs *fs, uint64_t ino, uint64_t block, uint8_t *data);
 /* Opens units of an extent: `count` from unit `first` on. No lock (fc_fs_enter). */
 int fc_extent_read(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, uint32_t count, uint8_t *out);
-/* Seals count pages (scattered) into one run of blocks and writes it; tags: FC_TAG_BYTES each. */
-int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, uint64_t nonce, const uint8_t *const *page,
-		    uint8_t *buf, uint8_t *tags);
+/* The same when the sealed units are in data already; they are opened in place. */
+int fc_extent_open(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, uint32_t count, uint8_t *data);
+/* Seals count pages (scattered) one after the other into buf; tags: FC_TAG_BYTES each. */
+int fc_extent_seal(struct fc_fs *fs, uint32_t count, uint64_t nonce, const uint8_t *const *page, uint8_t *buf,
+		   uint8_t *tags);
+/* Writes count sealed units from block start on. */
+int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, const uint8_t *buf);
+
+/* ---- buffer.c; without locks */
+/* FC_BUFFER_BYTES, aligned to FC_IO_ALIGN; NULL: no memory. */
+uint8_t *fc_buffer_take(struct fc_fs *fs);
+void fc_buffer_give(struct fc_fs *fs, uint8_t *p); /* NULL: nothing */
+void fc_buffer_fini(struct fc_fs *fs);
+
 /* ---- flush.c */
 /* Writes out at most max pages, oldest first. Takes flush_lock and lock. */
 int fc_flush(struct fc_fs *fs, size_t max);

@@ -37,8 +37,8 @@ void fc_init(void *userdata, struct fuse_conn_info *conn)
 	conn->want |= conn->capable & (unsigned)WANTED;
 	conn->want &= ~(unsigned)UNWANTED;
 	conn->max_write = FC_MAX_TRANSFER;
-	conn->max_background = 256;
-	conn->congestion_threshold = 192;
+	conn->max_background = 32;
+	conn->congestion_threshold = 24;
 	conn->time_gran = 1;
 }
 

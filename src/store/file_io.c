@@ -5,6 +5,7 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,6 +18,7 @@
 struct file_io {
 	struct fc_io io;
 	int fd;
+	int direct_fd; /* the same file with O_DIRECT; -1: the host cannot */
 	/* The kernel reports a failed write-back to one fdatasync only. The lock
 	 * makes sure that no other one running beside it returns 0 before the
 	 * failure is remembered (R10). */
@@ -35,13 +37,11 @@ static bool reachable(uint64_t off, uint64_t n)
 	return off <= INT64_MAX && n <= INT64_MAX - off;
 }
 
-static int file_read(struct fc_io *io, void *buf, size_t n, uint64_t off)
+static int read_all(int fd, uint8_t *p, size_t n, uint64_t off)
 {
-	uint8_t *p = buf;
-
 	while (n && off < INT64_MAX) {
 		size_t want = n > INT64_MAX - off ? (size_t)(INT64_MAX - off) : n;
-		ssize_t got = pread(file_io(io)->fd, p, want, (off_t)off);
+		ssize_t got = pread(fd, p, want, (off_t)off);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -57,6 +57,25 @@ static int file_read(struct fc_io *io, void *buf, size_t n, uint64_t off)
 	return 0;
 }
 
+static int file_read(struct fc_io *io, void *buf, size_t n, uint64_t off)
+{
+	return read_all(file_io(io)->fd, buf, n, off);
+}
+
+static bool may_go_direct(const struct file_io *f, const void *buf, size_t n, uint64_t off)
+{
+	return f->direct_fd >= 0 && !((uintptr_t)buf % FC_IO_ALIGN || n % FC_IO_ALIGN || off % FC_IO_ALIGN);
+}
+
+/* An error of O_DIRECT may be one of its own (an alignment that the host wants, for
+ * one): the call beside it says what is wrong with the range. */
+static int file_read_bulk(struct fc_io *io, void *buf, size_t n, uint64_t off)
+{
+	if (may_go_direct(file_io(io), buf, n, off) && !read_all(file_io(io)->direct_fd, buf, n, off))
+		return 0;
+	return file_read(io, buf, n, off);
+}
+
 /* What a change of the file may return. */
 static int change_error(int err)
 {
@@ -65,14 +84,12 @@ static int change_error(int err)
 	return error == FC_ENOSPC || error == FC_EFBIG || error == FC_ENOTSUP ? error : FC_EIO;
 }
 
-static int file_write(struct fc_io *io, const void *buf, size_t n, uint64_t off)
+static int write_all(int fd, const uint8_t *p, size_t n, uint64_t off)
 {
-	const uint8_t *p = buf;
-
 	if (!reachable(off, n))
 		return FC_EFBIG;
 	while (n) {
-		ssize_t put = pwrite(file_io(io)->fd, p, n, (off_t)off);
+		ssize_t put = pwrite(fd, p, n, (off_t)off);
 
 		if (put < 0 && errno == EINTR)
 			continue;
@@ -85,6 +102,18 @@ static int file_write(struct fc_io *io, const void *buf, size_t n, uint64_t off)
 		off += (uint64_t)put;
 	}
 	return 0;
+}
+
+static int file_write(struct fc_io *io, const void *buf, size_t n, uint64_t off)
+{
+	return write_all(file_io(io)->fd, buf, n, off);
+}
+
+static int file_write_bulk(struct fc_io *io, const void *buf, size_t n, uint64_t off)
+{
+	if (may_go_direct(file_io(io), buf, n, off) && !write_all(file_io(io)->direct_fd, buf, n, off))
+		return 0;
+	return file_write(io, buf, n, off);
 }
 
 static int file_sync(struct fc_io *io)
@@ -226,6 +255,8 @@ static void file_close(struct fc_io *io)
 {
 	struct file_io *f = file_io(io);
 
+	if (f->direct_fd >= 0)
+		close(f->direct_fd);
 	close(f->fd);
 	pthread_mutex_destroy(&f->sync_lock);
 	free(f);
@@ -233,7 +264,9 @@ static void file_close(struct fc_io *io)
 
 static const struct fc_io_ops file_ops = {
 	.read = file_read,
+	.read_bulk = file_read_bulk,
 	.write = file_write,
+	.write_bulk = file_write_bulk,
 	.sync = file_sync,
 	.punch = file_punch,
 	.allocate = file_allocate,
@@ -246,6 +279,22 @@ static const struct fc_io_ops file_ops = {
 	.close = file_close,
 };
 
+/* Another description of the file: the locks that belong to the first are not touched. */
+static int open_direct(int fd, bool read_only)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, (read_only ? O_RDONLY : O_RDWR) | O_DIRECT | O_CLOEXEC);
+}
+
+bool fc_io_file_owns(const struct fc_io *io, int fd)
+{
+	const struct file_io *f = (const struct file_io *)io;
+
+	return fd == f->fd || fd == f->direct_fd;
+}
+
 int fc_io_file(int fd, bool read_only, struct fc_io **out)
 {
 	struct file_io *f = calloc(1, sizeof(*f));
@@ -257,6 +306,7 @@ int fc_io_file(int fd, bool read_only, struct fc_io **out)
 	}
 	f->io = (struct fc_io){ .ops = &file_ops, .read_only = read_only };
 	f->fd = fd;
+	f->direct_fd = open_direct(fd, read_only);
 	pthread_mutex_init(&f->sync_lock, NULL);
 	*out = &f->io;
 	return 0;

@@ -15,13 +15,21 @@
 
 struct fc_io;
 
+#define FC_IO_ALIGN 4096u
+
 struct fc_io_ops {
 	/* Fills buf with n bytes from byte off; bytes past the end are zero.
 	 * 0, FC_EIO. */
 	int (*read)(struct fc_io *io, void *buf, size_t n, uint64_t off);
+	/* The same for bulk data that nobody will read through the host's page cache
+	 * soon: past that cache where the host can. Without an alignment to
+	 * FC_IO_ALIGN of buf, n and off it is read. */
+	int (*read_bulk)(struct fc_io *io, void *buf, size_t n, uint64_t off);
 	/* Writes all n bytes, growing the file as needed. 0, FC_EIO, FC_ENOSPC,
 	 * FC_EFBIG. After a failure any part of the range may have changed. */
 	int (*write)(struct fc_io *io, const void *buf, size_t n, uint64_t off);
+	/* To write as read_bulk is to read. */
+	int (*write_bulk)(struct fc_io *io, const void *buf, size_t n, uint64_t off);
 	/* fdatasync: all writes that returned before are durable. 0 or FC_EIO; on
 	 * a file, once it failed it goes on failing (R10). */
 	int (*sync)(struct fc_io *io);
@@ -57,9 +65,19 @@ static inline int fc_io_read(struct fc_io *io, void *buf, size_t n, uint64_t off
 	return io->ops->read(io, buf, n, off);
 }
 
+static inline int fc_io_read_bulk(struct fc_io *io, void *buf, size_t n, uint64_t off)
+{
+	return io->ops->read_bulk(io, buf, n, off);
+}
+
 static inline int fc_io_write(struct fc_io *io, const void *buf, size_t n, uint64_t off)
 {
 	return io->read_only ? FC_EROFS : io->ops->write(io, buf, n, off);
+}
+
+static inline int fc_io_write_bulk(struct fc_io *io, const void *buf, size_t n, uint64_t off)
+{
+	return io->read_only ? FC_EROFS : io->ops->write_bulk(io, buf, n, off);
 }
 
 static inline int fc_io_sync(struct fc_io *io)
@@ -118,6 +136,8 @@ static inline void fc_io_close(struct fc_io *io)
  * (closed by close, also when this fails). Locks are the caller's.
  */
 int fc_io_file(int fd, bool read_only, struct fc_io **out);
+/* Is that descriptor one of io's, made by fc_io_file? */
+bool fc_io_file_owns(const struct fc_io *io, int fd);
 
 /*
  * store/sim_io.c: a disk in memory for tests: sparse 4 KiB pages, up to 4 TiB

@@ -327,7 +327,9 @@ static void sim_close(struct fc_io *io)
 
 static const struct fc_io_ops sim_ops = {
 	.read = sim_read,
+	.read_bulk = sim_read,
 	.write = sim_write,
+	.write_bulk = sim_write,
 	.sync = sim_sync,
 	.punch = sim_punch,
 	.allocate = sim_allocate,

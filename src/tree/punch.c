@@ -52,6 +52,7 @@ size_t fc_space_punchable(struct fc_forest *f, struct fc_range *out, size_t max)
 			if (s->solid_free < s->reserved + FC_CHUNK_BLOCKS)
 				continue; /* promised */
 			s->solid_free -= FC_CHUNK_BLOCKS - c->used;
+			s->ahead = 1;
 			c->flags &= (uint8_t)~FC_CHUNK_F_SOLID;
 		}
 		got += take_runs(s, i, out + got, max - got);

@@ -14,6 +14,7 @@
 #include "util/le.h"
 
 #define GOOD_CHUNK 256u /* free blocks that make a chunk worth filling again */
+#define AHEAD_MAX 16u   /* chunks: each call waits for the writes under way on some hosts */
 #define KEPT_BACK 64u   /* blocks for truncation when all else is used */
 
 struct fc_chunk *fc_space_chunk(struct fc_space *s, uint64_t block)
@@ -304,7 +305,7 @@ static int solidify_more(struct fc_forest *f)
 		}
 		if (pass)
 			break;
-		for (run = s->ahead ? s->ahead : 1;; run = 1) {
+		for (run = s->ahead ? s->ahead : 1;; run = 1) { /* 0: only what is needed */
 			size_t want = run;
 
 			before = s->chunks;
@@ -313,8 +314,8 @@ static int solidify_more(struct fc_forest *f)
 				return FC_ENOMEM;
 			r = solidify(f, (size_t)at, want);
 			if (!r) {
-				if (run > 1 && s->ahead < 4)
-					s->ahead++;
+				if (s->ahead && s->ahead < AHEAD_MAX)
+					s->ahead *= 2;
 				return 0;
 			}
 			s->chunks = before;

@@ -90,7 +90,9 @@ static void shell_close(struct fc_io *io)
 
 static const struct fc_io_ops shell_ops = {
 	.read = shell_read,
+	.read_bulk = shell_read,
 	.write = shell_write,
+	.write_bulk = shell_write,
 	.sync = shell_sync,
 	.punch = shell_punch,
 	.allocate = shell_allocate,
