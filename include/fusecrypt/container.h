@@ -151,6 +151,8 @@ int fc_fs_readdir(struct fc_fs *fs, uint64_t ino, uint64_t offset, bool want_att
 /* Bytes read into *got, fewer than n only at the end of the file. FC_EFORGED
  * or FC_EIO for what cannot be had. */
 int fc_fs_read(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, void *buf, size_t *got);
+/* A hint, after that read: what lies around it may be wanted next. */
+void fc_fs_ahead(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n);
 /* All of it or an error. Growth in blocks that fails leaves the file as it was. */
 int fc_fs_write(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, const void *buf, unsigned flags);
 /* mode as fallocate(2): 0, KEEP_SIZE, PUNCH_HOLE|KEEP_SIZE, ZERO_RANGE[|KEEP_SIZE]. */

@@ -138,6 +138,9 @@ static int append(struct fc_fs *fs, const uint8_t *payload, size_t n, uint64_t e
 		}
 		j->acked = seq;
 		j->live += fc_log_blocks(n) * FC_BLOCK;
+		/* half full: a commit makes room while syncs go on */
+		if (j->live > fs->log.bytes / 2 && fs->threads)
+			fc_threads_kick(fs, false, true);
 	}
 	pthread_mutex_lock(&j->lock);
 	if (j->durable < end)

@@ -30,6 +30,7 @@ static struct fc_fs *new_fs(struct fc_io *io, const uint8_t master[FC_KEY_BYTES]
 	if (!fs->options.dirty_bytes)
 		fs->options.dirty_bytes = DIRTY_DEFAULT;
 	fs->dirty_limit = fs->options.dirty_bytes / FC_BLOCK;
+	fc_ahead_init(fs);
 	fs->read_only = options->read_only;
 	fs->oldest.prev = fs->oldest.next = &fs->oldest;
 	fs->next_ino = FC_INO_FIRST;

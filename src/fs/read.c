@@ -5,8 +5,8 @@
 
 #include "fs/file.h"
 
-#define SEGMENTS 32u    /* extents looked up in one hold of the lock */
-#define BULK_BLOCKS 16u /* read at once: worth a read of its own from the disk */
+#define SEGMENTS 32u     /* extents looked up in one hold of the lock */
+#define BULK_BLOCKS 128u /* read at once: surely sequential, and not read again from here */
 
 void fc_data_report(struct fc_fs *fs, uint64_t ino, uint64_t block, int error)
 {

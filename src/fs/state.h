@@ -85,6 +85,7 @@ struct fc_damage {
 
 #define FC_BUFFER_BYTES (1u << 20)
 #define FC_BUFFERS_KEPT 6u
+#define FC_ASKED_SLOTS 4096u
 
 struct fc_fs {
 	pthread_mutex_t commit_lock, flush_lock;
@@ -116,6 +117,9 @@ struct fc_fs {
 	struct fc_page oldest;   /* ring of all pages */
 	_Atomic size_t unlogged; /* pages; likewise */
 	size_t dirty_limit;      /* pages */
+
+	uint64_t ahead_limit;                    /* bytes of a file that is read around */
+	_Atomic uint64_t asked[FC_ASKED_SLOTS]; /* see ahead.c */
 
 	struct fc_journal journal;
 
@@ -203,6 +207,9 @@ int fc_extent_seal(struct fc_fs *fs, uint32_t count, uint64_t nonce, const uint8
 		   uint8_t *tags);
 /* Writes count sealed units from block start on. */
 int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, const uint8_t *buf);
+
+/* ---- ahead.c */
+void fc_ahead_init(struct fc_fs *fs);
 
 /* ---- buffer.c; without locks */
 /* FC_BUFFER_BYTES, aligned to FC_IO_ALIGN; NULL: no memory. */

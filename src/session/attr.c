@@ -124,18 +124,6 @@ int fc_attr_get(struct fc_session *session, uint64_t ino, struct fc_attr *attr)
 	return 0;
 }
 
-/* fi is there when the kernel asks for itself, with a file that is open. */
-void fc_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct fc_session *session = fuse_req_userdata(req);
-	struct fc_attr attr;
-	int error = fi ? fc_fs_getattr(session->fs, ino, &attr) : fc_attr_get(session, ino, &attr);
-
-	if (!error && fi)
-		fc_attr_some_blocks(&attr);
-	reply_attr(req, error, &attr);
-}
-
 static uint32_t set_flags(unsigned to_set)
 {
 	static const struct {

@@ -174,16 +174,15 @@ void fc_op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence, struct f
 /* ---- blocks of files that are open for long ----------------------------- */
 
 #define FRESH_NS 1000000000u
-#define FRESH_BYTES (32u << 20)
 
 /*
  * The kernel asks for a file's blocks when it was closed. A file that stays open
  * (a database, a disk image) would show its first number for ever; so once it
- * has been written to for a second, or much, its attributes are made to be
- * asked for again. Only after the reply: the kernel may be waiting for that to
+ * has been written to for a second, its attributes are made to be asked for
+ * again. (Not sooner: that question waits behind all that is being written.) Only after the reply: the kernel may be waiting for that to
  * drop the inode, and this call for the inode.
  */
-void fc_data_freshen(struct fc_session *session, uint64_t ino, size_t bytes)
+void fc_data_freshen(struct fc_session *session, uint64_t ino)
 {
 	struct fc_fresh *slot = &session->fresh[ino % FC_FRESH_SLOTS];
 	uint64_t now = fc_now_ns();
@@ -191,12 +190,10 @@ void fc_data_freshen(struct fc_session *session, uint64_t ino, size_t bytes)
 
 	pthread_mutex_lock(&session->fresh_lock);
 	if (slot->ino != ino) {
-		*slot = (struct fc_fresh){ .ino = ino, .bytes = bytes, .since_ns = now };
-	} else {
-		slot->bytes += bytes;
-		due = slot->bytes >= FRESH_BYTES || now - slot->since_ns >= FRESH_NS;
-		if (due)
-			*slot = (struct fc_fresh){ .ino = ino, .since_ns = now };
+		*slot = (struct fc_fresh){ .ino = ino, .since_ns = now };
+	} else if (now - slot->since_ns >= FRESH_NS) {
+		slot->since_ns = now;
+		due = true;
 	}
 	pthread_mutex_unlock(&session->fresh_lock);
 	if (due)

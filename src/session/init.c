@@ -31,14 +31,18 @@
 	 FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | \
 	 FUSE_CAP_SPLICE_MOVE)
 
+/* Requests in the background that are under way at once: whoever else asks waits for
+ * all of them, and of 1 MiB each 16 keep both processors and disk busy. */
+#define BACKGROUND 16u
+
 void fc_init(void *userdata, struct fuse_conn_info *conn)
 {
 	(void)userdata;
 	conn->want |= conn->capable & (unsigned)WANTED;
 	conn->want &= ~(unsigned)UNWANTED;
 	conn->max_write = FC_MAX_TRANSFER;
-	conn->max_background = 32;
-	conn->congestion_threshold = 24;
+	conn->max_background = BACKGROUND;
+	conn->congestion_threshold = BACKGROUND / 4 * 3;
 	conn->time_gran = 1;
 }
 

@@ -182,8 +182,10 @@ static void serve_read(struct fc_worker *worker, const struct fuse_in_header *he
 	if (in->size <= FC_MAX_TRANSFER)
 		error = fc_fs_read(worker->session->fs, ino, in->offset, in->size, worker->data, &got);
 	reply(worker, unique, error, worker->data, got);
-	if (!error)
-		fc_attr_accessed(worker->session, ino);
+	if (error)
+		return;
+	fc_attr_accessed(worker->session, ino);
+	fc_fs_ahead(worker->session->fs, ino, in->offset, got);
 }
 
 /* With its set-id bits a file must lose them in the kernel's cache too, or
@@ -219,7 +221,7 @@ static void serve_write(struct fc_worker *worker, const struct fuse_in_header *h
 		fuse_lowlevel_notify_inval_inode(session->fuse, ino, -1, 0);
 	reply(worker, header->unique, error, &out, sizeof(out));
 	if (!error && flags & FC_WRITE_CACHED)
-		fc_data_freshen(session, ino, out.size);
+		fc_data_freshen(session, ino);
 }
 
 static void serve_setxattr(struct fc_worker *worker, const struct fuse_in_header *header, size_t n)
@@ -267,6 +269,27 @@ static void serve_tmpfile(struct fc_worker *worker, const struct fuse_in_header 
 	}
 	if (!reply(worker, header->unique, error, &out, sizeof(out)) && !error)
 		fc_fs_forget(session->fs, attr.ino, 1);
+}
+
+/* As often as all others together where files are small. A handle is there when the
+ * kernel asks for itself, with a file that is open. */
+static void serve_getattr(struct fc_worker *worker, const struct fuse_in_header *header)
+{
+	const struct fuse_getattr_in *in = (const void *)body_of(header);
+	struct fc_session *session = worker->session;
+	bool own = in->getattr_flags & FUSE_GETATTR_FH;
+	struct fuse_attr_out out = { 0 };
+	struct fc_attr attr;
+	int error = own ? fc_fs_getattr(session->fs, header->nodeid, &attr)
+			: fc_attr_get(session, header->nodeid, &attr);
+
+	if (!error) {
+		if (own)
+			fc_attr_some_blocks(&attr);
+		timeout_split(fc_attr_timeout(session, &attr), &out.attr_valid, &out.attr_valid_nsec);
+		fc_attr_kernel(session, &attr, &out.attr);
+	}
+	reply(worker, header->unique, error, &out, sizeof(out));
 }
 
 static struct fuse_sx_time statx_time(const struct fc_time *time)
@@ -330,6 +353,9 @@ void fc_request_serve(struct fc_worker *worker, size_t n)
 		return;
 	}
 	switch (header->opcode) {
+	case FUSE_GETATTR:
+		serve_getattr(worker, header);
+		return;
 	case FUSE_READ:
 		serve_read(worker, header);
 		return;

@@ -24,7 +24,6 @@ static const struct fuse_lowlevel_ops operations = {
 	.lookup = fc_op_lookup,
 	.forget = fc_op_forget,
 	.forget_multi = fc_op_forget_multi,
-	.getattr = fc_op_getattr,
 	.setattr = fc_op_setattr,
 	.readlink = fc_op_readlink,
 	.mknod = fc_op_mknod,

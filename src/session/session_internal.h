@@ -82,7 +82,7 @@ struct fc_loop {
  * see fc_data_freshen. */
 #define FC_FRESH_SLOTS 64u
 struct fc_fresh {
-	uint64_t ino, bytes, since_ns;
+	uint64_t ino, since_ns;
 };
 
 /* When an inode's time of access was looked at last, see fc_attr_accessed. */
@@ -169,7 +169,6 @@ int fc_attr_get(struct fc_session *session, uint64_t ino, struct fc_attr *attr);
 void fc_attr_changed(struct fc_session *session, uint64_t ino);
 /* It was read: once that is answered. */
 void fc_attr_accessed(struct fc_session *session, uint64_t ino);
-void fc_op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void fc_op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi);
 void fc_op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);
 void fc_op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size);
@@ -206,7 +205,7 @@ void fc_op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct
  * drop the others there. False if that must not be waited for now. */
 bool fc_data_fetch(struct fc_session *session, uint64_t ino, uint64_t off, uint64_t to);
 /* Once a WRITE is answered: lets the kernel ask again for a growing file's blocks. */
-void fc_data_freshen(struct fc_session *session, uint64_t ino, size_t bytes);
+void fc_data_freshen(struct fc_session *session, uint64_t ino);
 
 /* ---- dir.c -------------------------------------------------------------- */
 void fc_op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi);
