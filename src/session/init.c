@@ -17,19 +17,21 @@
 #include <sys/uio.h>
 
 #define WANTED \
-	(FUSE_CAP_ASYNC_READ | FUSE_CAP_DONT_MASK | FUSE_CAP_IOCTL_DIR | FUSE_CAP_READDIRPLUS | \
-	 FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_ASYNC_DIO | FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_PARALLEL_DIROPS | \
-	 FUSE_CAP_POSIX_ACL | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPLICIT_INVAL_DATA)
+	(FUSE_CAP_ASYNC_READ | FUSE_CAP_DONT_MASK | FUSE_CAP_IOCTL_DIR | FUSE_CAP_READDIRPLUS | FUSE_CAP_ASYNC_DIO | \
+	 FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_POSIX_ACL | FUSE_CAP_CACHE_SYMLINKS | \
+	 FUSE_CAP_EXPLICIT_INVAL_DATA)
 
 /*
  * ATOMIC_O_TRUNC would lose truncations: the kernel leaves them to an OPEN that
  * is never sent. Locks and flock are right in the kernel. Splicing gains
- * nothing, since data is copied when it is sealed.
+ * nothing, since data is copied when it is sealed. READDIRPLUS_AUTO gives attributes
+ * with the first entries only when a program reads all of a directory before it looks
+ * at the files, as most do: then each other file costs a LOOKUP.
  */
 #define UNWANTED \
-	(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_POSIX_LOCKS | \
-	 FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | \
-	 FUSE_CAP_SPLICE_MOVE)
+	(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_READDIRPLUS_AUTO | \
+	 FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_SPLICE_READ | \
+	 FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE)
 
 /* Requests in the background that are under way at once: whoever else asks waits for
  * all of them, and of 1 MiB each 16 keep both processors and disk busy. */
