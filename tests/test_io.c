@@ -100,8 +100,6 @@ static void check_contract(struct fc_io *io)
 	ck_assert_int_eq(fc_io_read(io, b, 5000, 100000), 0);
 	ck_assert_mem_eq(b, a + 95000, 4999);
 
-	fc_io_push(io, 0, 1 << 20);
-	fc_io_push(io, UINT64_MAX, 0);
 	fc_io_ahead(io, 0, UINT64_MAX);
 	ck_assert_int_eq(fc_io_sync(io), 0);
 	ck_assert_int_eq(fc_io_truncate(io, 6000), 0);

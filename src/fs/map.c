@@ -7,7 +7,6 @@
 
 #include "util/le.h"
 
-#define BULK_UNITS 16u /* written at once: worth a write of its own to the disk */
 #define EXTENT_RAW_MAX (FC_E_TAGS + FC_EXTENT_UNITS * FC_TAG_BYTES)
 
 static struct fc_key extent_key(uint64_t ino, uint64_t block)
@@ -214,17 +213,11 @@ int fc_extent_seal(struct fc_fs *fs, uint32_t count, uint64_t nonce, const uint8
 	return r;
 }
 
-/* Small ones are better gathered by the host's page cache, and pushed from there. */
+/* All data goes this way, also little: beside a dirty page of the host's cache, what
+ * passes by it could be hidden by what the cache had read before. */
 int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, const uint8_t *buf)
 {
-	int r;
-
-	if (count >= BULK_UNITS)
-		return fc_io_write_bulk(fs->io, buf, (size_t)count * FC_UNIT, start * FC_BLOCK);
-	r = fc_io_write(fs->io, buf, (size_t)count * FC_UNIT, start * FC_BLOCK);
-	if (!r)
-		fc_io_push(fs->io, start * FC_BLOCK, (uint64_t)count * FC_UNIT);
-	return r;
+	return fc_io_write_bulk(fs->io, buf, (size_t)count * FC_UNIT, start * FC_BLOCK);
 }
 
 int fc_map_read_block(struct fc_fs *fs, uint64_t ino, uint64_t block, uint8_t *data)

@@ -118,7 +118,7 @@ struct fc_fs {
 	_Atomic size_t unlogged; /* pages; likewise */
 	size_t dirty_limit;      /* pages */
 
-	uint64_t ahead_limit;                    /* bytes of a file that is read around */
+	uint64_t ahead_limit;                   /* bytes of a file that is read around */
 	_Atomic uint64_t asked[FC_ASKED_SLOTS]; /* see ahead.c */
 
 	struct fc_journal journal;
@@ -205,7 +205,7 @@ int fc_extent_open(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, 
 /* Seals count pages (scattered) one after the other into buf; tags: FC_TAG_BYTES each. */
 int fc_extent_seal(struct fc_fs *fs, uint32_t count, uint64_t nonce, const uint8_t *const *page, uint8_t *buf,
 		   uint8_t *tags);
-/* Writes count sealed units from block start on. */
+/* Writes count sealed units from block start on; buf: of fc_buffer_take. */
 int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, const uint8_t *buf);
 
 /* ---- ahead.c */

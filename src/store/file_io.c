@@ -67,8 +67,8 @@ static bool may_go_direct(const struct file_io *f, const void *buf, size_t n, ui
 	return f->direct_fd >= 0 && !((uintptr_t)buf % FC_IO_ALIGN || n % FC_IO_ALIGN || off % FC_IO_ALIGN);
 }
 
-/* An error of O_DIRECT may be one of its own (an alignment that the host wants, for
- * one): the call beside it says what is wrong with the range. */
+/* An error of O_DIRECT may be one of its own: the call beside it says what is wrong
+ * with the range. */
 static int file_read_bulk(struct fc_io *io, void *buf, size_t n, uint64_t off)
 {
 	if (may_go_direct(file_io(io), buf, n, off) && !read_all(file_io(io)->direct_fd, buf, n, off))
@@ -109,11 +109,27 @@ static int file_write(struct fc_io *io, const void *buf, size_t n, uint64_t off)
 	return write_all(file_io(io)->fd, buf, n, off);
 }
 
+/* Starts writing the range to the disk without waiting. */
+static void push(struct fc_io *io, uint64_t off, uint64_t n)
+{
+	/* An error shows again at the next sync. */
+	if (n && reachable(off, n))
+		(void)sync_file_range(file_io(io)->fd, (off_t)off, (off_t)n, SYNC_FILE_RANGE_WRITE);
+}
+
 static int file_write_bulk(struct fc_io *io, const void *buf, size_t n, uint64_t off)
 {
-	if (may_go_direct(file_io(io), buf, n, off) && !write_all(file_io(io)->direct_fd, buf, n, off))
-		return 0;
-	return file_write(io, buf, n, off);
+	int r;
+
+	if (may_go_direct(file_io(io), buf, n, off)) {
+		r = write_all(file_io(io)->direct_fd, buf, n, off);
+		if (!r || errno != EINVAL) /* an alignment that the host wants */
+			return r;
+	}
+	r = file_write(io, buf, n, off);
+	if (!r) /* a sync must not find all of it at once */
+		push(io, off, n);
+	return r;
 }
 
 static int file_sync(struct fc_io *io)
@@ -216,13 +232,6 @@ static int file_truncate(struct fc_io *io, uint64_t n)
 	return 0;
 }
 
-static void file_push(struct fc_io *io, uint64_t off, uint64_t n)
-{
-	/* An error shows again at the next sync. */
-	if (n && reachable(off, n))
-		(void)sync_file_range(file_io(io)->fd, (off_t)off, (off_t)n, SYNC_FILE_RANGE_WRITE);
-}
-
 static void file_ahead(struct fc_io *io, uint64_t off, uint64_t n)
 {
 	if (n && reachable(off, n))
@@ -272,18 +281,20 @@ static const struct fc_io_ops file_ops = {
 	.allocate = file_allocate,
 	.size = file_size,
 	.truncate = file_truncate,
-	.push = file_push,
 	.ahead = file_ahead,
 	.host_free = file_host_free,
 	.allocated = file_allocated,
 	.close = file_close,
 };
 
-/* Another description of the file: the locks that belong to the first are not touched. */
+/* Another description of the file: the locks that belong to the first are not touched.
+ * Pages that are larger than our blocks would hold neighbours of what passes by. */
 static int open_direct(int fd, bool read_only)
 {
 	char path[32];
 
+	if (sysconf(_SC_PAGESIZE) > (long)FC_IO_ALIGN)
+		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return open(path, (read_only ? O_RDONLY : O_RDWR) | O_DIRECT | O_CLOEXEC);
 }

@@ -28,7 +28,8 @@ struct fc_io_ops {
 	/* Writes all n bytes, growing the file as needed. 0, FC_EIO, FC_ENOSPC,
 	 * FC_EFBIG. After a failure any part of the range may have changed. */
 	int (*write)(struct fc_io *io, const void *buf, size_t n, uint64_t off);
-	/* To write as read_bulk is to read. */
+	/* To write as read_bulk is to read. Within 4 MiB of the file, use one of both
+	 * only: a range whose neighbours are dirty in the host's cache must not pass by it. */
 	int (*write_bulk)(struct fc_io *io, const void *buf, size_t n, uint64_t off);
 	/* fdatasync: all writes that returned before are durable. 0 or FC_EIO; on
 	 * a file, once it failed it goes on failing (R10). */
@@ -43,8 +44,6 @@ struct fc_io_ops {
 	int (*size)(struct fc_io *io, uint64_t *bytes);
 	/* Cuts the file to n bytes. 0 or FC_EIO. */
 	int (*truncate)(struct fc_io *io, uint64_t n);
-	/* Starts writing the range to the disk without waiting. A hint. */
-	void (*push)(struct fc_io *io, uint64_t off, uint64_t n);
 	/* Hints that the range will be read soon. */
 	void (*ahead)(struct fc_io *io, uint64_t off, uint64_t n);
 	/* Bytes the host could still give to this file. 0 or FC_EIO. */
@@ -103,11 +102,6 @@ static inline int fc_io_size(struct fc_io *io, uint64_t *bytes)
 static inline int fc_io_truncate(struct fc_io *io, uint64_t n)
 {
 	return io->read_only ? FC_EROFS : io->ops->truncate(io, n);
-}
-
-static inline void fc_io_push(struct fc_io *io, uint64_t off, uint64_t n)
-{
-	io->ops->push(io, off, n);
 }
 
 static inline void fc_io_ahead(struct fc_io *io, uint64_t off, uint64_t n)

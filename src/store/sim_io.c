@@ -335,7 +335,6 @@ static const struct fc_io_ops sim_ops = {
 	.allocate = sim_allocate,
 	.size = sim_size,
 	.truncate = sim_truncate,
-	.push = sim_hint,
 	.ahead = sim_hint,
 	.host_free = sim_host_free,
 	.allocated = sim_allocated,

@@ -18,7 +18,6 @@
 #include "util/le.h"
 
 #define WRITE_BYTES (1u << 20) /* nodes that lie side by side are written together */
-#define BULK_BYTES (128u << 10)
 
 void fc_forest_fini(struct fc_forest *f)
 {
@@ -187,16 +186,6 @@ static int seal_node(struct fc_forest *f, struct fc_aead *aead, struct fc_node *
 	return fc_aead_seal(aead, node->ptr.nonce, NULL, 0, out, FC_NODE_BYTES, out, node->ptr.tag);
 }
 
-/* Long runs pass by the host's page cache, so that syncs of the log do not wait for them. */
-static int write_nodes(struct fc_forest *f, const uint8_t *buf, size_t count, uint64_t block)
-{
-	size_t n = count * FC_NODE_BYTES;
-
-	if (n >= BULK_BYTES)
-		return fc_io_write_bulk(f->io, buf, n, block * FC_BLOCK);
-	return fc_io_write(f->io, buf, n, block * FC_BLOCK);
-}
-
 int fc_forest_write(struct fc_forest *f)
 {
 	const struct fc_node **sorted;
@@ -210,7 +199,7 @@ int fc_forest_write(struct fc_forest *f)
 	r = fc_sessions_aead(f->sessions, f->session, FC_PURPOSE_NODE, &aead);
 	if (r)
 		return r;
-	buf = aligned_alloc(FC_IO_ALIGN, WRITE_BYTES);
+	buf = malloc(WRITE_BYTES);
 	sorted = malloc(f->frozens * sizeof(*sorted));
 	if (!buf || !sorted) {
 		free(buf);
@@ -225,7 +214,7 @@ int fc_forest_write(struct fc_forest *f)
 		if (r || (i + 1 < f->frozens && f->frozen[i + 1]->addr == f->frozen[i]->addr + FC_NODE_BLOCKS &&
 			  (run + 1) * FC_NODE_BYTES <= WRITE_BYTES))
 			continue;
-		r = write_nodes(f, buf, run, f->frozen[i + 1 - run]->addr);
+		r = fc_io_write(f->io, buf, run * FC_NODE_BYTES, f->frozen[i + 1 - run]->addr * FC_BLOCK);
 		run = 0;
 	}
 	for (i = 0; i < f->frozens && !r; i++) {

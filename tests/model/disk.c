@@ -63,11 +63,6 @@ static int shell_truncate(struct fc_io *io, uint64_t n)
 	return fc_io_truncate(disk_of(io)->sim, n);
 }
 
-static void shell_push(struct fc_io *io, uint64_t off, uint64_t n)
-{
-	fc_io_push(disk_of(io)->sim, off, n);
-}
-
 static void shell_ahead(struct fc_io *io, uint64_t off, uint64_t n)
 {
 	fc_io_ahead(disk_of(io)->sim, off, n);
@@ -98,7 +93,6 @@ static const struct fc_io_ops shell_ops = {
 	.allocate = shell_allocate,
 	.size = shell_size,
 	.truncate = shell_truncate,
-	.push = shell_push,
 	.ahead = shell_ahead,
 	.host_free = shell_host_free,
 	.allocated = shell_allocated,

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/io.h"
+
+#define BULK (256u << 10)
+
+/* What goes past the cache and what goes through it see each other, aligned or not. */
+static void check_bulk(struct fc_io *io)
+{
+	uint8_t *a = aligned_alloc(FC_IO_ALIGN, BULK), *b = aligned_alloc(FC_IO_ALIGN, BULK);
+	size_t i;
+
+	ck_assert(a && b);
+	for (i = 0; i < BULK; i++)
+		a[i] = (uint8_t)(i * 7 + i / 4096);
+	ck_assert_int_eq(fc_io_write_bulk(io, a, BULK, 1 << 20), 0);
+	ck_assert_int_eq(fc_io_read(io, b, BULK, 1 << 20), 0);
+	ck_assert_mem_eq(a, b, BULK);
+	ck_assert_int_eq(fc_io_write_bulk(io, a + 1, 5000, (1 << 20) + 3), 0);
+	ck_assert_int_eq(fc_io_write(io, a + 2, 4096, (1 << 20) + 8192), 0);
+	memset(b, 0, BULK);
+	ck_assert_int_eq(fc_io_read_bulk(io, b, BULK, 1 << 20), 0);
+	ck_assert_mem_eq(b, a, 3);
+	ck_assert_mem_eq(b + 3, a + 1, 5000);
+	ck_assert_mem_eq(b + 8192, a + 2, 4096);
+	ck_assert_mem_eq(b + 12288, a + 12288, BULK - 12288);
+	memset(b, 1, BULK);
+	ck_assert_int_eq(fc_io_read_bulk(io, b + 1, 4096, (1 << 20) + 12288), 0);
+	ck_assert_mem_eq(b + 1, a + 12288, 4096);
+	/* across the end */
+	ck_assert_int_eq(fc_io_truncate(io, (1 << 20) + BULK - 100), 0);
+	memset(b, 1, BULK);
+	ck_assert_int_eq(fc_io_read_bulk(io, b, 8192, (1 << 20) + BULK - 4096), 0);
+	ck_assert_mem_eq(b, a + BULK - 4096, 3996);
+	for (i = 3996; i < 8192; i++)
+		ck_assert_uint_eq(b[i], 0);
+	ck_assert_int_eq(fc_io_write_bulk(io, a, 4096, UINT64_MAX - 4095), FC_EFBIG);
+	free(a);
+	free(b);
+}
+
+START_TEST(of_a_file)
+{
+	char name[] = "/var/tmp/fusecrypt-test-io-XXXXXX";
+	int fd = mkstemp(name);
+	struct fc_io *io;
+
+	ck_assert_int_ge(fd, 0);
+	unlink(name);
+	ck_assert_int_eq(fc_io_file(fd, false, &io), 0);
+	check_bulk(io);
+	fc_io_close(io);
+}
+END_TEST
+
+START_TEST(of_the_simulated_disk)
+{
+	struct fc_io *io = fc_io_sim();
+
+	ck_assert_ptr_nonnull(io);
+	check_bulk(io);
+	fc_io_close(io);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("io_bulk");
+	TCase *bulk = tcase_create("bulk");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(bulk, of_a_file);
+	tcase_add_test(bulk, of_the_simulated_disk);
+	suite_add_tcase(suite, bulk);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
