@@ -68,7 +68,7 @@ static int say_in_use(const struct check_job *job, const struct fc_mount *m)
 /* A read-only mount would share the lock, but is refused too: a check tells of what is not in use. */
 static int lock(struct check_job *job)
 {
-	int rc = fc_lock_take(job->key.fd, !job->repair), status = 0;
+	int rc = fc_lock_take_soon(job->key.fd, !job->repair, job->key.container), status = 0;
 	struct fc_mounts mounts;
 	const struct fc_mount *m;
 

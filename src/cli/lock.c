@@ -10,11 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/mounts.h"
+
 #define LOCK_AT ((off_t)1 << 62)
 #define MARK_AT (LOCK_AT + 1)
 #define HEADER_AT (LOCK_AT + 2)
 #define WAIT_STEP_MS 20
 #define WAIT_STEPS 500
+#define ENDING_STEPS 150
 
 static struct flock range(off_t at, bool shared)
 {
@@ -41,6 +44,29 @@ static void drop(int fd, off_t at)
 int fc_lock_take(int fd, bool shared)
 {
 	return take(fd, LOCK_AT, shared);
+}
+
+static bool is_mounted(const char *container)
+{
+	struct fc_mounts mounts;
+	bool found = true;
+
+	if (!fc_mounts_read("/proc/self/mountinfo", &mounts))
+		found = fc_mounts_of(&mounts, container);
+	fc_mounts_free(&mounts);
+	return found;
+}
+
+int fc_lock_take_soon(int fd, bool shared, const char *container)
+{
+	const struct timespec step = { 0, WAIT_STEP_MS * 1000000 };
+	int rc = take(fd, LOCK_AT, shared);
+
+	for (int i = 0; rc == FC_EINUSE && i < ENDING_STEPS && !is_mounted(container); i++) {
+		nanosleep(&step, NULL);
+		rc = take(fd, LOCK_AT, shared);
+	}
+	return rc;
 }
 
 void fc_lock_drop(int fd)

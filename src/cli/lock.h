@@ -23,6 +23,9 @@
 
 /* 0; FC_EINUSE; FC_ENOTSUP: the host knows no locks. */
 int fc_lock_take(int fd, bool shared);
+/* The same, but waits up to 3 s for a daemon whose mount of that container (an
+ * absolute path) is gone already: it commits what is left, and ends. */
+int fc_lock_take_soon(int fd, bool shared, const char *container);
 /* Tells others that this process holds it. */
 void fc_lock_mark(int fd, bool shared);
 /* Does another hold it in a way that an exclusive lock would conflict with? */

@@ -236,7 +236,7 @@ static int open_container(struct fc_mount_job *job)
 static int lock_container(struct fc_mount_job *job)
 {
 	struct fc_mounts mounts;
-	int status = 0, rc = fc_lock_take(job->fd, job->read_only);
+	int status = 0, rc = fc_lock_take_soon(job->fd, job->read_only, job->container);
 
 	if (rc == FC_EINUSE) {
 		if (fc_mounts_read("/proc/self/mountinfo", &mounts))

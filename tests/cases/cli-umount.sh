@@ -99,6 +99,25 @@ FC_STACK+=("container $D")
 equal "$(sha256sum <"$M/199")" "$sum" "content of a copy taken right after umount"
 fc_umount "$D"
 
+# umount(8) returns before the daemon has ended: the next mount waits for it, but
+# not for one that goes on
+if [ "$(id -u)" -eq 0 ]; then
+	fc_mount "$D"
+	daemon=$(fc_field "$D" pid)
+	kill -STOP "$daemon"
+	fc_forget "container $D"
+	py -c 'import ctypes, sys
+sys.exit(ctypes.CDLL(None).umount2(sys.argv[1].encode(), 0))' "$M"
+	(sleep 0.7 && kill -CONT "$daemon") &
+	fc_mount "$D"
+	equal "$(sha256sum <"$M/199")" "$sum" "content after mounting again at once"
+	mkdir other
+	start=$(date +%s%N)
+	status 7 fc mount "$D/box" other --passphrase-file "$D/pass"
+	[ $((($(date +%s%N) - start) / 1000000)) -lt 2500 ] || fail "a mount that goes on was waited for"
+	fc_umount "$D"
+fi
+
 # what is not ours, or not mounted
 status 8 fc umount "$M"
 said 'nothing is mounted'
