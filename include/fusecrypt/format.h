@@ -163,7 +163,6 @@ enum {
 	FC_RP_CAP = 200,         /* u64 size limit in bytes, 0 none */
 	FC_RP_CHUNKS = 208,      /* u64 end of the chunks ever used, a chunk number */
 	FC_RP_SHARED = 216,      /* u64 reference items in the space tree */
-	FC_RP_ORPHANS = 224,     /* u64 orphan items in the file tree */
 };
 #define FC_ROOT_CLEAN 1u /* closed in order: nothing in the log */
 
@@ -234,9 +233,10 @@ enum {
 	FC_KEY_ENTRY = 4,  /* (directory, sequence): u64 ino, u8 type, name */
 	FC_KEY_NAME = 5,   /* (directory, name hash): u64 sequences of that hash */
 	FC_KEY_EXTENT = 6, /* (ino, file block) */
-	FC_KEY_ORPHAN = 7, /* (0, ino): unlinked; value u64 size to cut to, all ones: remove */
+	FC_KEY_ORPHAN = 7, /* (0, ino): an inode without links, to be removed; value u64 FC_ORPHAN_REMOVE */
 	FC_KEY_BLOB = 8,   /* (0, blob << FC_BLOB_PART_BITS | part): bytes of a large attribute value */
 };
+#define FC_ORPHAN_REMOVE UINT64_MAX
 #define FC_INO_ROOT 1u
 #define FC_INO_FIRST 16u
 #define FC_NAME_MAX 255u

@@ -12,7 +12,6 @@
 
 #define ORPHAN_BYTES 8u
 #define INO_MAX ((uint64_t)INT64_MAX) /* numbers count up from 16 */
-#define ORPHAN_REMOVE UINT64_MAX
 
 void fc_check_bad_item(struct fc_checker *c, enum fc_check_kind kind, struct fc_key key, const char *text)
 {
@@ -35,7 +34,7 @@ static int check_orphan(struct fc_checker *c, const struct fc_item *item)
 {
 	uint64_t *ino;
 
-	if (item->bytes != ORPHAN_BYTES || fc_get_u64(item->data) != ORPHAN_REMOVE || !item->key.off) {
+	if (item->bytes != ORPHAN_BYTES || fc_get_u64(item->data) != FC_ORPHAN_REMOVE || !item->key.off) {
 		fc_check_bad_item(c, FC_CHECK_INODE, item->key, "an item of an inode without names makes no sense");
 		return 0;
 	}

@@ -222,7 +222,7 @@ static int make(struct fc_checker *c, const struct fc_mend *m)
 	case FC_MEND_BLOB:
 		return purge_blob(c, m->a);
 	case FC_MEND_ORPHAN:
-		return fc_orphan_add(c->fs, m->key.ino, UINT64_MAX);
+		return fc_orphan_add(c->fs, m->key.ino);
 	case FC_MEND_HOME:
 		return fc_mend_home(c, m->key.ino, (uint8_t)m->a);
 	}

@@ -55,7 +55,6 @@ void fc_root_encode(const struct fc_root *root, uint8_t *plain)
 	fc_put_u64(plain + FC_RP_CAP, root->cap);
 	fc_put_u64(plain + FC_RP_CHUNKS, root->chunks);
 	fc_put_u64(plain + FC_RP_SHARED, root->shared);
-	fc_put_u64(plain + FC_RP_ORPHANS, root->orphans);
 }
 
 static bool ptr_valid(const struct fc_ptr *ptr, const struct fc_root *root)
@@ -95,7 +94,6 @@ int fc_root_decode(struct fc_root *root, const uint8_t *plain)
 	root->cap = fc_get_u64(plain + FC_RP_CAP);
 	root->chunks = fc_get_u64(plain + FC_RP_CHUNKS);
 	root->shared = fc_get_u64(plain + FC_RP_SHARED);
-	root->orphans = fc_get_u64(plain + FC_RP_ORPHANS);
 	return root_valid(root) ? 0 : FC_ECORRUPT;
 }
 

@@ -32,7 +32,7 @@ struct fc_root {
 	struct fc_ptr file_tree, space_tree;
 	uint64_t next_ino;
 	struct fc_log_head log;
-	uint64_t inodes, data_blocks, node_blocks, cap, chunks, shared, orphans;
+	uint64_t inodes, data_blocks, node_blocks, cap, chunks, shared;
 };
 
 /* plain: FC_ROOT_PLAIN bytes. decode checks bounds that need no container:

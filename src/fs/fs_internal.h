@@ -73,7 +73,7 @@ int fc_inode_put(struct fc_fs *fs, const struct fc_inode *inode);
 /* blocks counts data not yet mapped too (fc_data_unmapped). */
 void fc_inode_attr(struct fc_fs *fs, const struct fc_inode *inode, struct fc_attr *attr);
 /* Adds or takes away the orphan item. Exclusive lock, key loaded. */
-int fc_orphan_add(struct fc_fs *fs, uint64_t ino, uint64_t cut_to);
+int fc_orphan_add(struct fc_fs *fs, uint64_t ino);
 int fc_orphan_del(struct fc_fs *fs, uint64_t ino);
 
 /* ---- file data (file.c, map.c, flush.c) --------------------------------- */

@@ -151,11 +151,11 @@ void fc_inode_attr(struct fc_fs *fs, const struct fc_inode *inode, struct fc_att
 	}
 }
 
-int fc_orphan_add(struct fc_fs *fs, uint64_t ino, uint64_t cut_to)
+int fc_orphan_add(struct fc_fs *fs, uint64_t ino)
 {
 	uint8_t raw[8];
 
-	fc_put_u64(raw, cut_to);
+	fc_put_u64(raw, FC_ORPHAN_REMOVE);
 	return fc_tree_put(fc_fs_tree(fs), fc_key(0, FC_KEY_ORPHAN, ino), raw, sizeof(raw));
 }
 

@@ -33,7 +33,7 @@ int fc_extent_decode(struct fc_extent *e, const struct fc_item *item)
 	if (e->session)
 		return e->units <= FC_EXTENT_UNITS && item->bytes == FC_E_TAGS + e->units * FC_TAG_BYTES ? 0
 													 : FC_ECORRUPT;
-	return item->bytes == FC_E_TAGS ? 0 : FC_ECORRUPT;
+	return !e->nonce && item->bytes == FC_E_TAGS ? 0 : FC_ECORRUPT;
 }
 
 size_t fc_extent_encode(const struct fc_extent *e, uint8_t *raw)

@@ -9,8 +9,6 @@
 #include "fs/acl.h"
 #include "fs/xattr.h"
 
-#define ORPHAN_REMOVE UINT64_MAX
-
 int fc_fs_lookup(struct fc_fs *fs, uint64_t parent, const char *name, struct fc_attr *attr)
 {
 	struct fc_bytes bytes;
@@ -139,7 +137,7 @@ static int put_new(struct fc_fs *fs, const struct fc_op *op)
 	if (!err)
 		err = fc_inode_put(fs, &inode);
 	if (!err && !op->parent)
-		err = fc_orphan_add(fs, op->ino, ORPHAN_REMOVE);
+		err = fc_orphan_add(fs, op->ino);
 	if (err)
 		return err;
 	fc_fs_took_ino(fs, op->ino);
@@ -395,7 +393,7 @@ int fc_inode_unlinked(struct fc_fs *fs, struct fc_inode *inode, struct fc_time t
 	inode->nlink = S_ISDIR(inode->mode) || !inode->nlink ? 0 : inode->nlink - 1;
 	inode->ctime = time;
 	if (!inode->nlink)
-		err = fc_orphan_add(fs, inode->ino, ORPHAN_REMOVE);
+		err = fc_orphan_add(fs, inode->ino);
 	return err ? err : fc_inode_put(fs, inode);
 }
 
