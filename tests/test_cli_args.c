@@ -201,6 +201,7 @@ START_TEST(bad_options_are_refused_and_named)
 		"key-file=",
 		"key-file",
 		"allow_other=1",
+		"allow_root",
 		"Ro",
 		"fsname=x",
 		"passphrase-file",

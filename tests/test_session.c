@@ -386,9 +386,6 @@ START_TEST(options_are_escaped)
 	ck_assert_str_eq(text, "fsname=/x,subtype=fusecrypt,default_permissions");
 	ck_assert(!one.no_atime && !one.no_diratime);
 	free(text);
-	with.fuse_options = "nosuid,allow_root";
-	ck_assert_ptr_null(fc_session_option_string(&one));
-	ck_assert_int_eq(strncmp(one.trouble, "allow_root", 10), 0);
 }
 END_TEST
 

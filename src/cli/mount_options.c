@@ -8,9 +8,9 @@
 #include "cli/cli.h"
 
 /* For kernel and fusermount3. */
-static const char *const to_fuse[] = { "allow_other", "allow_root", "suid",       "nosuid",  "dev",  "nodev",
-				       "exec",        "noexec",     "atime",      "noatime", "sync", "async",
-				       "dirsync",     "diratime",   "nodiratime", NULL };
+static const char *const to_fuse[] = { "allow_other", "suid",    "nosuid",   "dev",        "nodev",
+				       "exec",        "noexec",  "atime",    "noatime",    "sync",
+				       "async",       "dirsync", "diratime", "nodiratime", NULL };
 /* Hold anyway, or are for mount(8) and its like: nothing to do. */
 static const char *const no_effect[] = { "defaults", "default_permissions",
 					 "relatime", "auto",
@@ -38,7 +38,7 @@ static int add_fuse(struct fc_mount_options *o, const char *word, char *why, siz
 {
 	size_t have = strlen(o->fuse);
 
-	if (!strcmp(word, "allow_other") || !strcmp(word, "allow_root"))
+	if (!strcmp(word, "allow_other"))
 		o->allow_other = true;
 	if (snprintf(o->fuse + have, sizeof(o->fuse) - have, "%s%s", have ? "," : "", word) >=
 	    (int)(sizeof(o->fuse) - have)) {
@@ -54,6 +54,9 @@ static int take_word(struct fc_mount_options *o, const char *word, char *why, si
 		o->read_only = true;
 	else if (!strcmp(word, "rw"))
 		o->read_only = false;
+	else if (!strcmp(word, "allow_root")) /* libfuse keeps others out only where requests come, and few do */
+		return refuse(why, n, word, NULL,
+			      "it would not keep others away from what the kernel caches: use allow_other, and modes");
 	else if (listed(to_fuse, word))
 		return add_fuse(o, word, why, n);
 	else if (!listed(no_effect, word) && strncmp(word, "x-", 2) && strncmp(word, "X-", 2))

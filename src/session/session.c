@@ -99,13 +99,6 @@ static int add_options(struct fc_session *session, char **all)
 			continue;
 		}
 		session->no_atime |= strcmp(word, "noatime") == 0;
-		/* libfuse keeps others out only where requests come, and few do. */
-		if (strcmp(word, "allow_root") == 0) {
-			snprintf(session->trouble, sizeof(session->trouble),
-				 "allow_root would not keep others away from what the kernel caches: use allow_other, "
-				 "and modes");
-			result = -1;
-		}
 		result |= fuse_opt_add_opt(all, word);
 	}
 	free(copy);
