@@ -303,6 +303,49 @@ START_TEST(chmod_keeps_the_acl_in_step)
 }
 END_TEST
 
+/* An item that holds the ACL, and then bytes that are none. */
+static void spoil_acl(uint64_t ino)
+{
+	struct fc_bytes name = fc_xattr_name(FC_XATTR_ACL_ACCESS);
+	struct fc_key key = fc_key(ino, FC_KEY_XATTR, fc_xattr_hash(f.fs, &name));
+	struct fc_tree *tree = fc_fs_tree(f.fs);
+	uint8_t raw[FC_ITEM_MAX];
+	struct fc_item item;
+	size_t n;
+
+	ok(fc_fs_begin(f.fs, 8, false));
+	ok(fc_tree_load(tree, key));
+	ok(fc_tree_get(tree, key, &item));
+	n = item.bytes;
+	memcpy(raw, item.data, n);
+	memset(raw + n, 0, 3);
+	ok(fc_tree_put(tree, key, raw, n + 3));
+	fc_fs_end(f.fs);
+}
+
+START_TEST(a_mode_that_cannot_be_set_cuts_nothing)
+{
+	struct acl acl = make(OWNER(6), USER(6, 5), GROUP_OBJ(4), MASK(6), OTHER(4));
+	struct fc_setattr set = { .valid = FC_SET_MODE | FC_SET_SIZE, .mode = 0600, .size = 10 };
+	uint64_t ino = mkfile(1, "f");
+	char data[5000] = "the first bytes", got[sizeof(data)];
+	size_t n;
+
+	ok(fc_fs_write(f.fs, ino, 0, sizeof(data), data, 0));
+	ok(put(ino, FC_XATTR_ACL_ACCESS, &acl));
+	spoil_acl(ino);
+	fails(FC_ECORRUPT, fc_fs_setattr(f.fs, ino, &set, &a));
+	ck_assert_uint_eq(attr_of(ino).size, sizeof(data));
+	ck_assert_uint_eq(attr_of(ino).mode, S_IFREG | 0664);
+	ok(fc_fs_read(f.fs, ino, 0, sizeof(got), got, &n));
+	ck_assert_uint_eq(n, sizeof(data));
+	ck_assert_mem_eq(got, data, sizeof(data));
+	set.valid = FC_SET_SIZE;
+	ok(fc_fs_setattr(f.fs, ino, &set, &a));
+	ck_assert_uint_eq(a.size, 10);
+}
+END_TEST
+
 START_TEST(defaults_are_inherited)
 {
 	struct acl dflt = make(OWNER(7), USER(7, 1000), GROUP_OBJ(5), MASK(7), OTHER(1));
@@ -371,6 +414,7 @@ int main(void)
 	tcase_add_test(tc, who_is_not_in_the_group_loses_setgid);
 	tcase_add_test(tc, bad_acls_change_nothing);
 	tcase_add_test(tc, chmod_keeps_the_acl_in_step);
+	tcase_add_test(tc, a_mode_that_cannot_be_set_cuts_nothing);
 	tcase_add_test(tc, defaults_are_inherited);
 	tcase_add_test(tc, a_plain_default_gives_only_a_mode);
 	return run_case(tc);

@@ -42,7 +42,7 @@ int fc_xattr_find(struct fc_fs *fs, uint64_t ino, uint64_t hash, const struct fc
 /* Copies x's value, of x->bytes. 0 or reading errors. */
 int fc_xattr_value(struct fc_fs *fs, const struct fc_xattr *x, void *buf);
 
-/* Before put and del. */
+/* Before put and del; FC_ECORRUPT: the item is not whole, so that they would fail. */
 int fc_xattr_load(struct fc_fs *fs, uint64_t ino, uint64_t hash);
 /* Sets the attribute. beside: its value must not become a blob (ACLs). On an
  * error (FC_ENOSPC, reading errors) nothing has changed; none can happen for a

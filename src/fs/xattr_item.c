@@ -66,7 +66,19 @@ int fc_xattr_value(struct fc_fs *fs, const struct fc_xattr *x, void *buf)
 
 int fc_xattr_load(struct fc_fs *fs, uint64_t ino, uint64_t hash)
 {
-	return fc_tree_load(fc_fs_tree(fs), fc_key(ino, FC_KEY_XATTR, hash));
+	struct fc_key key = fc_key(ino, FC_KEY_XATTR, hash);
+	struct fc_item item;
+	struct fc_xattr x;
+	size_t at = 0;
+	int r = fc_tree_load(fc_fs_tree(fs), key);
+
+	if (!r)
+		r = fc_tree_get(fc_fs_tree(fs), key, &item);
+	if (r)
+		return r == FC_ENOENT ? 0 : r;
+	while ((r = fc_xattr_next(item.data, item.bytes, &at, &x)) > 0)
+		;
+	return r;
 }
 
 /* The item of a hash without one of its attributes. */
