@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Inode items and setattr. */
+#include <fcntl.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
@@ -259,6 +260,30 @@ START_TEST(sizes_are_set_on_regular_files_only)
 }
 END_TEST
 
+/* What fallocate kept beyond the end goes with a truncation, also to the same size. */
+START_TEST(the_same_size_gives_back_what_lies_beyond)
+{
+	uint64_t ino = mkfile(1, "f");
+	uint8_t data[5000];
+
+	memset(data, 'd', sizeof(data));
+	ok(fc_fs_write(f.fs, ino, 0, sizeof(data), data, 0));
+	ok(fc_fs_fallocate(f.fs, ino, FALLOC_FL_KEEP_SIZE, 0, 40 * FC_BLOCK));
+	ck_assert_uint_eq(attr_of(ino).blocks, 40 * 8);
+	ok(set(ino, (struct fc_setattr){ .valid = FC_SET_SIZE, .size = 6000 })); /* growing keeps it */
+	ck_assert_uint_eq(a.blocks, 40 * 8);
+	ok(set(ino, (struct fc_setattr){ .valid = FC_SET_SIZE, .size = 6000 }));
+	ck_assert_uint_eq(a.size, 6000);
+	ck_assert_uint_eq(a.blocks, 2 * 8);
+	fixture_replay(&f);
+	ck_assert_uint_eq(attr_of(ino).blocks, 2 * 8);
+	ino = mkfile(1, "empty");
+	ok(fc_fs_fallocate(f.fs, ino, FALLOC_FL_KEEP_SIZE, 0, 40 * FC_BLOCK));
+	ok(set(ino, (struct fc_setattr){ .valid = FC_SET_SIZE, .size = 0 }));
+	ck_assert_uint_eq(a.blocks, 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = names_case("inode");
@@ -271,5 +296,6 @@ int main(void)
 	tcase_add_test(tc, modes_and_owners);
 	tcase_add_test(tc, killing_privileges_takes_the_capability_too);
 	tcase_add_test(tc, sizes_are_set_on_regular_files_only);
+	tcase_add_test(tc, the_same_size_gives_back_what_lies_beyond);
 	return run_case(tc);
 }

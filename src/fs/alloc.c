@@ -73,14 +73,15 @@ int fc_data_truncate(struct fc_fs *fs, struct fc_inode *inode, uint64_t size)
 		if (r)
 			return r;
 	}
-	if (size >= inode->size) {
+	if (size > inode->size) {
 		/* beyond the end there may be preallocated blocks; they read as zeros */
 		inode->size = size;
 		return 0;
 	}
+	/* to the same size: preallocated blocks beyond the end go, as on other file systems */
 	end = block_up(size);
 	r = fc_map_load(fs, inode->ino, end, BLOCK_END);
-	if (!r && size % FC_BLOCK)
+	if (!r && size % FC_BLOCK && size < inode->size)
 		r = zero_part(fs, inode, size, end << FC_BLOCK_SHIFT);
 	if (r)
 		return r;

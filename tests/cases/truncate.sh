@@ -43,6 +43,13 @@ os.truncate("f", 1 << 40)
 equal((os.stat("f").st_size, os.stat("f").st_blocks), (1 << 40, 0), "one TiB of nothing")
 equal(os.pread(fd, 5, (1 << 40) - 3), bytes(3), "its last bytes")
 
+fallocate(fd, KEEP_SIZE, 0, 1 << 20)
+os.truncate("f", 4096)
+fallocate(fd, KEEP_SIZE, 0, 1 << 20)
+os.truncate("f", 4096)
+equal(os.fstat(fd).st_blocks, 8, "blocks beyond the end after a truncation to the same size")
+os.truncate("f", 1 << 40)
+
 fails(errno.EINVAL, "a descriptor for reading", os.ftruncate, os.open("f", os.O_RDONLY), 0)
 fails(errno.EINVAL, "a negative size", os.truncate, "f", -1)
 os.mkdir("d")
