@@ -284,6 +284,31 @@ START_TEST(the_same_size_gives_back_what_lies_beyond)
 }
 END_TEST
 
+START_TEST(a_copy_onto_itself_is_refused)
+{
+	uint64_t ino = mkfile(1, "f"), done;
+	uint8_t data[4 * FC_BLOCK], got[4 * FC_BLOCK];
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i / 100);
+	ok(fc_fs_write(f.fs, ino, 0, sizeof(data), data, 0));
+	fails(FC_EINVAL, fc_fs_copy(f.fs, ino, 0, ino, FC_BLOCK, 2 * FC_BLOCK, &done));
+	fails(FC_EINVAL, fc_fs_copy(f.fs, ino, FC_BLOCK, ino, 0, 2 * FC_BLOCK, &done));
+	fails(FC_EINVAL, fc_fs_copy(f.fs, ino, 0, ino, 0, 1, &done));
+	fails(FC_EINVAL, fc_fs_copy(f.fs, ino, 5, ino, 104, 100, &done));
+	/* as long as the file is counts, not what was asked for */
+	ok(fc_fs_copy(f.fs, ino, 3 * FC_BLOCK, ino, 4 * FC_BLOCK, 1 << 20, &done));
+	ck_assert_uint_eq(done, FC_BLOCK);
+	ok(fc_fs_copy(f.fs, ino, 5, ino, 105, 100, &done));
+	ck_assert_uint_eq(done, 100);
+	memcpy(data + 105, data + 5, 100);
+	ok(fc_fs_read(f.fs, ino, 0, sizeof(got), got, &n));
+	ck_assert_uint_eq(n, sizeof(got));
+	ck_assert_mem_eq(got, data, sizeof(got));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = names_case("inode");
@@ -297,5 +322,6 @@ int main(void)
 	tcase_add_test(tc, killing_privileges_takes_the_capability_too);
 	tcase_add_test(tc, sizes_are_set_on_regular_files_only);
 	tcase_add_test(tc, the_same_size_gives_back_what_lies_beyond);
+	tcase_add_test(tc, a_copy_onto_itself_is_refused);
 	return run_case(tc);
 }

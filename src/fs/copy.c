@@ -183,6 +183,9 @@ int fc_fs_copy(struct fc_fs *fs, uint64_t from, uint64_t from_off, uint64_t to, 
 	left = size - from_off < n ? size - from_off : n;
 	if (to_off > FC_FILE_MAX || left > FC_FILE_MAX - to_off)
 		return FC_EFBIG;
+	/* the kernel refuses it too; what comes first would be copied over what is still to be read */
+	if (from == to && from_off < to_off + left && to_off < from_off + left)
+		return FC_EINVAL;
 	op.bytes = left < SHARE_MAX ? left : SHARE_MAX;
 	r = from_off % FC_BLOCK || to_off % FC_BLOCK ? FC_EINVAL : share(fs, &op);
 	if (r == FC_EINVAL && op.bytes % FC_BLOCK && op.bytes > FC_BLOCK && !(from_off % FC_BLOCK) &&
