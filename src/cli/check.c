@@ -296,8 +296,8 @@ static int parse(int argc, char **argv, struct check_job *job)
 				return rc == FC_ENOENT ? fc_cli_bad_option(argv) : FC_EXIT_USAGE;
 		}
 	}
-	if (argc - optind != 1)
-		return fc_cli_usage("check", "check needs one container");
+	if (fc_cli_operands(argc, argv, 1, "one container"))
+		return FC_EXIT_USAGE;
 	job->path = argv[optind];
 	return 0;
 }

@@ -40,6 +40,10 @@ int fc_cli_bad_header(const char *container, int error);
 /* What getopt_long did not know (opterr is 0); argv[0] names the command. */
 int fc_cli_bad_option(char **argv);
 
+/* After the options: are there `count` operands, none of them empty (as an unset
+ * variable of a script is)? 0 or FC_EXIT_USAGE, having said what is needed. */
+int fc_cli_operands(int argc, char **argv, int count, const char *what);
+
 struct fc_command {
 	const char *name;      /* of a subcommand of another one, both words */
 	const char *arguments; /* after the name, for the usage line */

@@ -76,8 +76,8 @@ static int run(int argc, char **argv)
 
 	if (getopt_long(argc, argv, "", options, NULL) != -1)
 		return fc_cli_bad_option(argv);
-	if (argc - optind != 2)
-		return fc_cli_usage("header backup", "header backup needs a container and a file to make");
+	if (fc_cli_operands(argc, argv, 2, "a container and a file to make"))
+		return FC_EXIT_USAGE;
 	status = fc_key_open(&job, argv[optind], false);
 	if (!status) {
 		if (job.headers->status[0] || job.headers->status[1])

@@ -164,8 +164,8 @@ static int run(int argc, char **argv)
 		if (rc)
 			return rc == FC_ENOENT ? fc_cli_bad_option(argv) : FC_EXIT_USAGE;
 	}
-	if (argc - optind != 2)
-		return fc_cli_usage("header restore", "header restore needs a container and a backup of its header");
+	if (fc_cli_operands(argc, argv, 2, "a container and a backup of its header"))
+		return FC_EXIT_USAGE;
 	r.path = argv[optind];
 	r.file = argv[optind + 1];
 	status = restore(&r);

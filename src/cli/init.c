@@ -108,8 +108,8 @@ static int parse(int argc, char **argv, struct init_job *job)
 		if (status)
 			return status;
 	}
-	if (argc - optind != 1)
-		return fc_cli_usage("init", "init needs one container to make");
+	if (fc_cli_operands(argc, argv, 1, "one container to make"))
+		return FC_EXIT_USAGE;
 	if (job->size_limit && job->size_limit < SIZE_LIMIT_MIN + job->log_bytes)
 		return fc_cli_usage("init", "--size-limit: at least %llu MiB are needed, %llu of them for the log",
 				    (unsigned long long)(SIZE_LIMIT_MIN + job->log_bytes + (1 << 20) - 1) >> 20,

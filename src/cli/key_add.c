@@ -76,8 +76,8 @@ static int parse(int argc, char **argv, struct add *a)
 		if (status)
 			return status;
 	}
-	if (argc - optind != 1)
-		return fc_cli_usage("key add", "key add needs one container");
+	if (fc_cli_operands(argc, argv, 1, "one container"))
+		return FC_EXIT_USAGE;
 	a->path = argv[optind];
 	given = fc_key_kind_given(&a->fresh);
 	if (fc_key_given_twice(&a->fresh))

@@ -53,8 +53,8 @@ static int parse(int argc, char **argv, struct change *c)
 		if (status)
 			return status;
 	}
-	if (argc - optind != 1)
-		return fc_cli_usage("key change", "key change needs one container");
+	if (fc_cli_operands(argc, argv, 1, "one container"))
+		return FC_EXIT_USAGE;
 	if (fc_key_given_twice(&c->fresh))
 		return fc_cli_usage("key change", "a slot holds one secret: give one new one");
 	c->path = argv[optind];

@@ -96,8 +96,8 @@ static int run(int argc, char **argv)
 			return fc_cli_bad_option(argv);
 		json = true;
 	}
-	if (argc - optind != 1)
-		return fc_cli_usage("key list", "key list needs one container");
+	if (fc_cli_operands(argc, argv, 1, "one container"))
+		return FC_EXIT_USAGE;
 	status = fc_key_open(&job, argv[optind], false);
 	if (!status && !job.headers->status[0] && !job.headers->status[1] &&
 	    job.headers->copy[0].sequence != job.headers->copy[1].sequence)

@@ -39,8 +39,8 @@ static int parse(int argc, char **argv, struct remove *r)
 				return rc == FC_ENOENT ? fc_cli_bad_option(argv) : FC_EXIT_USAGE;
 		}
 	}
-	if (argc - optind != 1)
-		return fc_cli_usage("key remove", "key remove needs one container");
+	if (fc_cli_operands(argc, argv, 1, "one container"))
+		return FC_EXIT_USAGE;
 	if (r->slot < 0)
 		return fc_cli_usage("key remove", "key remove needs --slot N: see `fusecrypt key list`");
 	r->path = argv[optind];

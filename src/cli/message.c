@@ -89,3 +89,13 @@ int fc_cli_bad_option(char **argv)
 	return fc_cli_usage(argv[0], "%s: there is no such option of %s, or its value is missing", argv[optind - 1],
 			    argv[0]);
 }
+
+int fc_cli_operands(int argc, char **argv, int count, const char *what)
+{
+	if (argc - optind != count)
+		return fc_cli_usage(argv[0], "%s needs %s", argv[0], what);
+	for (int i = optind; i < argc; i++)
+		if (!*argv[i])
+			return fc_cli_usage(argv[0], "%s needs %s: an empty name was given", argv[0], what);
+	return 0;
+}

@@ -165,8 +165,8 @@ static int parse(int argc, char **argv, struct fc_mount_job *job)
 		}
 	}
 	job->options.read_only |= read_only;
-	if (argc - optind != 2)
-		return fc_cli_usage("mount", "mount needs a container and a mount point");
+	if (fc_cli_operands(argc, argv, 2, "a container and a mount point"))
+		return FC_EXIT_USAGE;
 	job->container_arg = argv[optind];
 	job->mountpoint_arg = argv[optind + 1];
 	merge_sources(job);

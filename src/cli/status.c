@@ -280,8 +280,8 @@ static int run(int argc, char **argv)
 			return rc == FC_ENOENT ? fc_cli_bad_option(argv) : FC_EXIT_USAGE;
 		json |= c == OPT_JSON;
 	}
-	if (argc - optind != 1)
-		return fc_cli_usage("status", "status needs one container or mount point");
+	if (fc_cli_operands(argc, argv, 1, "one container or mount point"))
+		return FC_EXIT_USAGE;
 	fc_mounts_read("/proc/self/mountinfo", &mounts); /* without /proc nothing looks mounted but what is locked */
 	status = collect(&r, &mounts, argv[optind], &from);
 	if (!status)

@@ -34,8 +34,8 @@ static int run(int argc, char **argv)
 
 	if (getopt_long(argc, argv, "", options, NULL) != -1)
 		return fc_cli_bad_option(argv);
-	if (argc - optind != 1)
-		return fc_cli_usage("sync", "sync needs one mount point");
+	if (fc_cli_operands(argc, argv, 1, "one mount point"))
+		return FC_EXIT_USAGE;
 	point = fc_path_resolve(argv[optind]);
 	if (!point) {
 		fc_cli_say("%s cannot be looked at: %s", argv[optind], strerror(errno));

@@ -268,8 +268,8 @@ static int run(int argc, char **argv)
 
 	if (getopt_long(argc, argv, "", options, NULL) != -1)
 		return fc_cli_bad_option(argv);
-	if (argc - optind != 1)
-		return fc_cli_usage("umount", "umount needs one mount point");
+	if (fc_cli_operands(argc, argv, 1, "one mount point"))
+		return FC_EXIT_USAGE;
 	job.arg = argv[optind];
 	status = umount_one(&job);
 	if (job.pidfd >= 0)

@@ -42,6 +42,19 @@ status 2 fc
 status 2 fc no-such-command
 said 'no-such-command'
 status 2 fc help no-such-command
+# an unset variable of a script
+for one in 'init' 'status' 'check' 'umount' 'sync' 'key list' 'key add' 'key change' 'key remove'; do
+	read -r -a words <<<"$one"
+	status 2 fc "${words[@]}" ''
+	said 'empty name'
+done
+for one in mount 'header backup' 'header restore'; do
+	read -r -a words <<<"$one"
+	status 2 fc "${words[@]}" '' x
+	said 'empty name'
+	status 2 fc "${words[@]}" x ''
+	said 'empty name'
+done
 status 2 fc init box --kdf fast
 status 2 fc init box --cipher rot13
 status 2 fc init box --size-limit 10X
