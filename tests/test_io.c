@@ -178,7 +178,7 @@ START_TEST(host_errors_have_names)
 }
 END_TEST
 
-START_TEST(file_size_limit_is_told)
+START_TEST(a_file_that_may_not_grow_is_full)
 {
 	const struct rlimit limit = { 8192, 8192 };
 	struct fc_io *io = file_of(temporary(), false);
@@ -188,8 +188,8 @@ START_TEST(file_size_limit_is_told)
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	memset(b, 7, sizeof(b));
 	ck_assert_int_eq(fc_io_write(io, b, 8192, 0), 0);
-	ck_assert_int_eq(fc_io_write(io, b, sizeof(b), 0), FC_EFBIG);
-	ck_assert_int_eq(fc_io_allocate(io, 0, 65536), FC_EFBIG);
+	ck_assert_int_eq(fc_io_write(io, b, sizeof(b), 0), FC_ENOSPC);
+	ck_assert_int_eq(fc_io_allocate(io, 0, 65536), FC_ENOSPC);
 	fc_io_close(io);
 }
 END_TEST
@@ -550,7 +550,7 @@ int main(void)
 	tcase_add_test(file, file_tells_space_as_the_host_does);
 	tcase_add_test(file, read_only_changes_nothing);
 	tcase_add_test(file, host_errors_have_names);
-	tcase_add_test(file, file_size_limit_is_told);
+	tcase_add_test(file, a_file_that_may_not_grow_is_full);
 	tcase_add_test(file, failed_sync_is_final);
 	suite_add_tcase(suite, file);
 	tcase_set_timeout(sim, 120);

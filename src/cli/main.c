@@ -2,6 +2,7 @@
 /* fusecrypt: dispatches to a subcommand. */
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -161,6 +162,8 @@ int main(int argc, char **argv)
 
 	if (open_standard_fds())
 		return FC_EXIT_FAILED;
+	/* a container that may not grow (`ulimit -f`) is full, and nobody is killed for it */
+	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2)
 		return fc_cli_usage(NULL, "a subcommand is missing");
 	if (!strcmp(argv[1], "--help")) {

@@ -76,12 +76,13 @@ static int file_read_bulk(struct fc_io *io, void *buf, size_t n, uint64_t off)
 	return file_read(io, buf, n, off);
 }
 
-/* What a change of the file may return. */
+/* What a change of the file may return. A file that may not grow any more (the host's
+ * largest file, `ulimit -f`) is full. */
 static int change_error(int err)
 {
-	int error = fc_error_from_errno(err);
+	int error = err == EFBIG ? FC_ENOSPC : fc_error_from_errno(err);
 
-	return error == FC_ENOSPC || error == FC_EFBIG || error == FC_ENOTSUP ? error : FC_EIO;
+	return error == FC_ENOSPC || error == FC_ENOTSUP ? error : FC_EIO;
 }
 
 static int write_all(int fd, const uint8_t *p, size_t n, uint64_t off)

@@ -25,8 +25,9 @@ struct fc_io_ops {
 	 * soon: past that cache where the host can. Without an alignment to
 	 * FC_IO_ALIGN of buf, n and off it is read. */
 	int (*read_bulk)(struct fc_io *io, void *buf, size_t n, uint64_t off);
-	/* Writes all n bytes, growing the file as needed. 0, FC_EIO, FC_ENOSPC,
-	 * FC_EFBIG. After a failure any part of the range may have changed. */
+	/* Writes all n bytes, growing the file as needed. 0, FC_EIO, FC_ENOSPC (no
+	 * room, or the host lets the file grow no further), FC_EFBIG (no off_t reaches
+	 * there). After a failure any part of the range may have changed. */
 	int (*write)(struct fc_io *io, const void *buf, size_t n, uint64_t off);
 	/* To write as read_bulk is to read. Within 4 MiB of the file, use one of both
 	 * only: a range whose neighbours are dirty in the host's cache must not pass by it. */
