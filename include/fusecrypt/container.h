@@ -109,7 +109,9 @@ struct fc_setattr {
  * of a name, counts one reference; forget gives n back. An inode without links
  * lives until its count is 0. Permissions are the caller's (the kernel's)
  * business; sticky bits, immutable flags and the like too. POSIX ACLs are
- * inherited and kept in step with the mode here. */
+ * inherited and kept in step with the mode here. lookup also knows "." of any
+ * inode and ".." of a directory, for file handles that have outlived what the
+ * kernel knew: FC_ESTALE when the inode is gone. */
 int fc_fs_lookup(struct fc_fs *fs, uint64_t parent, const char *name, struct fc_attr *attr);
 void fc_fs_forget(struct fc_fs *fs, uint64_t ino, uint64_t n);
 int fc_fs_getattr(struct fc_fs *fs, uint64_t ino, struct fc_attr *attr);
@@ -181,6 +183,9 @@ int fc_fs_removexattr(struct fc_fs *fs, uint64_t ino, const char *name);
 int fc_fs_sync(struct fc_fs *fs);
 /* The same by a commit: a new root. */
 int fc_fs_commit(struct fc_fs *fs);
+/* Commits for the last time: what would change anything fails with FC_EIO from then
+ * on. 0, or what the commit said; it is stopped in any case. */
+int fc_fs_stop(struct fc_fs *fs);
 /* For tests without threads: what the background threads would do once. */
 int fc_fs_background(struct fc_fs *fs);
 

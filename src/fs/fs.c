@@ -26,16 +26,33 @@ void fc_fs_log(struct fc_fs *fs, int priority, const char *format, ...)
 	fs->options.log(fs->options.arg, priority, text);
 }
 
-void fc_fs_fail(struct fc_fs *fs, const char *what, int error)
+/* Nothing is written any more; who waits for that is told. False: so it was already. */
+static bool stop(struct fc_fs *fs)
 {
-	if (!atomic_exchange(&fs->failed, true))
-		fc_fs_log(fs, 2, "%s failed (%s): read-only until it is mounted anew", what, fc_error_text(error));
+	bool first = !atomic_exchange(&fs->failed, true);
+
 	pthread_mutex_lock(&fs->work_lock);
 	pthread_cond_broadcast(&fs->room);
 	pthread_mutex_unlock(&fs->work_lock);
 	pthread_mutex_lock(&fs->journal.lock);
 	pthread_cond_broadcast(&fs->journal.done);
 	pthread_mutex_unlock(&fs->journal.lock);
+	return first;
+}
+
+void fc_fs_fail(struct fc_fs *fs, const char *what, int error)
+{
+	if (stop(fs))
+		fc_fs_log(fs, 2, "%s failed (%s): read-only until it is mounted anew", what, fc_error_text(error));
+}
+
+int fc_fs_stop(struct fc_fs *fs)
+{
+	int r = fs->read_only ? 0 : fc_fs_commit(fs);
+
+	if (stop(fs))
+		fc_fs_log(fs, 4, "it was asked to stop: read-only until it is mounted anew");
+	return r;
 }
 
 void fc_fs_rdlock(struct fc_fs *fs)

@@ -228,6 +228,11 @@ static int fill_status(const struct fc_session *session, struct fc_ioc_status *o
 	return 0;
 }
 
+static bool may_stop(uid_t uid)
+{
+	return !uid || uid == geteuid();
+}
+
 void fc_op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct fuse_file_info *fi, unsigned flags,
 		 const void *in, size_t in_size, size_t out_size)
 {
@@ -246,6 +251,10 @@ void fc_op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct
 			fuse_reply_ioctl(req, 0, &status, sizeof(status));
 	} else if (ino == FUSE_ROOT_ID && cmd == FC_IOC_SYNC) {
 		error = fc_fs_commit(session->fs);
+		if (!error)
+			fuse_reply_ioctl(req, 0, NULL, 0);
+	} else if (cmd == FC_IOC_SHUTDOWN) {
+		error = may_stop(fuse_req_ctx(req)->uid) ? fc_fs_stop(session->fs) : FC_EPERM;
 		if (!error)
 			fuse_reply_ioctl(req, 0, NULL, 0);
 	} else {

@@ -50,5 +50,8 @@ struct fc_ioc_status {
 #define FC_IOC_STATUS _IOR(FC_IOC_MAGIC, 1, struct fc_ioc_status)
 /* Commits: returns when a new root is durable. */
 #define FC_IOC_SYNC _IO(FC_IOC_MAGIC, 2)
+/* As other file systems know it, and for root or who mounted it: commits, then
+ * nothing is written any more. Its flags do not reach a FUSE daemon. */
+#define FC_IOC_SHUTDOWN _IOR('X', 125, uint32_t)
 
 #endif
