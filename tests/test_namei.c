@@ -175,6 +175,30 @@ START_TEST(unlinked_inodes_live_while_held)
 }
 END_TEST
 
+START_TEST(inodes_are_found_by_number)
+{
+	uint64_t dir = mkdir_(1, "d"), sub = mkdir_(dir, "s"), ino = mkfile(sub, "f");
+
+	fc_fs_forget(f.fs, ino, 1);
+	fixture_reopen(&f);
+	ok(fc_fs_lookup(f.fs, ino, ".", &a));
+	ck_assert_uint_eq(a.ino, ino);
+	ck_assert_uint_eq(a.mode, S_IFREG | 0644);
+	ok(fc_fs_lookup(f.fs, sub, "..", &a));
+	ck_assert_uint_eq(a.ino, dir);
+	ok(fc_fs_lookup(f.fs, 1, "..", &a));
+	ck_assert_uint_eq(a.ino, 1);
+	fails(FC_ENOTDIR, fc_fs_lookup(f.fs, ino, "..", &a));
+	fails(FC_ESTALE, fc_fs_lookup(f.fs, 9999, ".", &a));
+	fails(FC_ESTALE, fc_fs_lookup(f.fs, 9999, "..", &a));
+	ok(fc_fs_unlink(f.fs, sub, "f"));
+	ok(fc_fs_lookup(f.fs, ino, ".", &a)); /* the first lookup holds it */
+	ck_assert_uint_eq(a.nlink, 0);
+	fc_fs_forget(f.fs, ino, 2);
+	fails(FC_ESTALE, fc_fs_lookup(f.fs, ino, ".", &a));
+}
+END_TEST
+
 START_TEST(hard_links_share_an_inode)
 {
 	uint64_t dir = mkdir_(1, "d"), file = mkfile(1, "f");
@@ -424,6 +448,7 @@ int main(void)
 	tcase_add_test(tc, existing_names_stay);
 	tcase_add_test(tc, directories_count_links_and_times);
 	tcase_add_test(tc, unlinked_inodes_live_while_held);
+	tcase_add_test(tc, inodes_are_found_by_number);
 	tcase_add_test(tc, hard_links_share_an_inode);
 	tcase_add_test(tc, links_are_limited);
 	tcase_add_test(tc, a_tmpfile_is_linked_or_gone);

@@ -9,24 +9,41 @@
 #include "fs/acl.h"
 #include "fs/xattr.h"
 
+static int find_entry(struct fc_fs *fs, uint64_t parent, const struct fc_bytes *name, struct fc_inode *inode)
+{
+	struct fc_entry entry;
+	int err = fc_dir_find(fs, parent, fc_dir_hash(fs, name), name, &entry);
+
+	if (!err)
+		err = fc_inode_get(fs, entry.ino, inode);
+	return err == FC_ESTALE ? FC_ECORRUPT : err; /* an entry without inode: damage must not look like absence */
+}
+
+/* "." of any inode, ".." of a directory: they have no entries. */
+static int find_by_number(struct fc_fs *fs, uint64_t ino, bool up, struct fc_inode *inode)
+{
+	int err = fc_inode_get(fs, ino, inode);
+
+	if (!err && !inode->nlink && !fc_vnode_held(fs, ino)) /* removed; its end may still be to come */
+		err = FC_ESTALE;
+	if (err || !up)
+		return err;
+	return S_ISDIR(inode->mode) ? fc_inode_get(fs, inode->parent, inode) : FC_ENOTDIR;
+}
+
 int fc_fs_lookup(struct fc_fs *fs, uint64_t parent, const char *name, struct fc_attr *attr)
 {
+	bool self = !strcmp(name, "."), up = !strcmp(name, "..");
 	struct fc_bytes bytes;
-	struct fc_entry entry;
 	struct fc_inode inode;
-	int err = fc_dir_check_name(name, &bytes);
+	int err = self || up ? 0 : fc_dir_check_name(name, &bytes);
 
 	if (err)
 		return err;
 	fc_fs_rdlock(fs);
-	err = fc_dir_find(fs, parent, fc_dir_hash(fs, &bytes), &bytes, &entry);
+	err = self || up ? find_by_number(fs, parent, up, &inode) : find_entry(fs, parent, &bytes, &inode);
 	if (!err) {
-		err = fc_inode_get(fs, entry.ino, &inode);
-		if (err == FC_ESTALE) /* an entry without inode: damage must not look like absence */
-			err = FC_ECORRUPT;
-	}
-	if (!err) {
-		fc_vnode_ref(fs, entry.ino, 1);
+		fc_vnode_ref(fs, inode.ino, 1);
 		fc_inode_attr(fs, &inode, attr);
 	}
 	fc_fs_rdunlock(fs);

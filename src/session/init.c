@@ -3,7 +3,8 @@
  * What is agreed with the kernel.
  *
  * We are the only writer, so the kernel may keep everything: write-back cache,
- * no OPEN, no OPENDIR, entries and attributes practically for ever.
+ * no OPEN, no OPENDIR, entries and attributes practically for ever. Inode numbers
+ * are never used again, so file handles (NFS) are good for ever too.
  *
  * libfuse 3.14 can neither agree to HANDLE_KILLPRIV_V2 (without which each
  * write(2) asks for security.capability first) nor pass on PARALLEL_DIROPS,
@@ -19,7 +20,7 @@
 #define WANTED \
 	(FUSE_CAP_ASYNC_READ | FUSE_CAP_DONT_MASK | FUSE_CAP_IOCTL_DIR | FUSE_CAP_READDIRPLUS | FUSE_CAP_ASYNC_DIO | \
 	 FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_POSIX_ACL | FUSE_CAP_CACHE_SYMLINKS | \
-	 FUSE_CAP_EXPLICIT_INVAL_DATA)
+	 FUSE_CAP_EXPLICIT_INVAL_DATA | FUSE_CAP_EXPORT_SUPPORT)
 
 /*
  * ATOMIC_O_TRUNC would lose truncations: the kernel leaves them to an OPEN that
@@ -30,8 +31,8 @@
  */
 #define UNWANTED \
 	(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_READDIRPLUS_AUTO | \
-	 FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_SPLICE_READ | \
-	 FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE)
+	 FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | \
+	 FUSE_CAP_SPLICE_MOVE)
 
 /* Requests in the background that are under way at once: whoever else asks waits for
  * all of them, and of 1 MiB each 16 keep both processors and disk busy. */
