@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cipher/log.h"
+#include "util/break.h"
 #include "util/le.h"
 
 #define RECORD_AD_BYTES FC_L_TAG
@@ -79,6 +80,8 @@ int fc_log_append(const struct fc_log_place *place, struct fc_log_head *head, co
 	rc = raw ? fc_sessions_aead(place->sessions, head->session, FC_PURPOSE_LOG, &aead) : FC_ENOMEM;
 	if (!rc) {
 		record_header(head, n, acked, raw);
+		if (FC_BROKEN(CHAIN))
+			memset(raw + FC_L_PREV, 0, FC_TAG_BYTES);
 		rc = fc_aead_seal(aead, head->seq, raw, RECORD_AD_BYTES, payload, n, raw + FC_L_PAYLOAD, tag);
 	}
 	if (!rc) {

@@ -9,6 +9,7 @@
 
 #include "tree/forest.h"
 #include "tree/space_map.h"
+#include "util/break.h"
 #include "util/le.h"
 
 #define CHUNK_HEAD 4u
@@ -279,6 +280,10 @@ void fc_space_pend(struct fc_forest *f, uint64_t start, uint32_t count)
 {
 	struct fc_pending *p = &f->space.pending[f->txg % FC_PENDINGS];
 
+	if (FC_BROKEN(REUSE)) {
+		fc_space_clear(&f->space, start, count);
+		return;
+	}
 	if (p->txg != f->txg) {
 		assert(!p->count);
 		p->txg = f->txg;

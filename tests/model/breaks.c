@@ -2,16 +2,14 @@
 /*
  * Tests of the crash test: a rule is broken on purpose, and it must notice. Some
  * rules are broken in the recorded trace, as a library that breaks them would
- * have written it; the others by fs/break.h in the library itself.
+ * have written it; the others by util/break.h in the library itself.
  *
  *     breaks [RULE]
  */
 #include <stdlib.h>
 
 #include "explore.h"
-#ifdef FC_BREAK
 #include "util/break.h"
-#endif
 
 #define STEPS 60u
 #define RUNS_MAX 60u
@@ -21,33 +19,21 @@ enum rule {
 	UNSYNCED_ROOT, /* no sync before a root record */
 	IGNORED_SYNC,  /* a sync that failed counts as done */
 	LATE_PUNCH,    /* a range is punched after it was used again */
-#ifdef FC_BREAK
-	REUSE,    /* freed blocks are used again at once */
-	NO_CHAIN, /* log records without their chain */
-#endif
+	REUSE,         /* freed blocks are used again at once */
+	NO_CHAIN,      /* log records without their chain */
 	RULES
 };
 
 static const char *const names[RULES] = {
-	"none",          "unsynced-root",     "ignored-failed-sync", "punch-after-reuse",
-#ifdef FC_BREAK
-	"reuse-at-once", "log-without-chain",
-#endif
+	"none", "unsynced-root", "ignored-failed-sync", "punch-after-reuse", "reuse-at-once", "log-without-chain",
 };
 
-#ifdef FC_BREAK
 enum fc_break fc_break_rule = FC_BREAK_NONE;
 
 static void break_library(enum rule rule)
 {
 	fc_break_rule = rule == REUSE ? FC_BREAK_REUSE : rule == NO_CHAIN ? FC_BREAK_CHAIN : FC_BREAK_NONE;
 }
-#else
-static void break_library(enum rule rule)
-{
-	(void)rule;
-}
-#endif
 
 /* ---- breaking a trace --------------------------------------------------------------- */
 
