@@ -83,7 +83,8 @@ int fc_node_check(const uint8_t *raw, uint8_t tree, uint8_t level)
 		key = fc_node_key(raw, i);
 		if (i && fc_key_cmp(&last, &key) >= 0)
 			return FC_ECORRUPT;
-		if (at < heap || bytes > FC_ITEM_MAX || at + bytes > FC_NODE_BYTES)
+		/* an empty one lies nowhere: the heap may begin behind it after deletions */
+		if ((bytes && at < heap) || bytes > FC_ITEM_MAX || at + bytes > FC_NODE_BYTES)
 			return FC_ECORRUPT;
 		if (level && !check_pointer(raw + at, bytes, level))
 			return FC_ECORRUPT;
