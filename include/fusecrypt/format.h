@@ -239,6 +239,7 @@ enum {
 #define FC_ORPHAN_REMOVE UINT64_MAX
 #define FC_INO_ROOT 1u
 #define FC_INO_FIRST 16u
+#define FC_INO_MAX ((uint64_t)INT64_MAX) /* numbers count up: nobody gets there */
 #define FC_NAME_MAX 255u
 #define FC_INLINE_MAX 2048u
 #define FC_SYMLINK_MAX 4095u

@@ -28,6 +28,9 @@
 #include "fs/state.h"
 #include "fusecrypt/check.h"
 
+/* Numbers count up from FC_INO_FIRST: greater ones are forged, and leave room for new ones. */
+#define FC_CHECK_INO_MAX (FC_INO_MAX / 2)
+
 /* ---- lists ------------------------------------------------------------------ */
 
 struct fc_list {

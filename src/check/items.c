@@ -11,7 +11,6 @@
 #include "util/le.h"
 
 #define ORPHAN_BYTES 8u
-#define INO_MAX ((uint64_t)INT64_MAX) /* numbers count up from 16 */
 
 void fc_check_bad_item(struct fc_checker *c, enum fc_check_kind kind, struct fc_key key, const char *text)
 {
@@ -325,7 +324,7 @@ int fc_check_item(struct fc_checker *c, const struct fc_item *item)
 {
 	int r = 0;
 
-	if (item->key.ino > INO_MAX) {
+	if (item->key.ino > FC_CHECK_INO_MAX) {
 		fc_check_bad_item(c, FC_CHECK_INODE, item->key, "an item of an inode that there cannot be");
 		return 0;
 	}

@@ -59,7 +59,7 @@ static int apply(struct fc_checker *c)
 {
 	int r;
 
-	if (c->fs->next_ino <= c->top_ino)
+	if (c->fs->next_ino <= c->top_ino || c->fs->next_ino > FC_CHECK_INO_MAX + 1)
 		c->fs->next_ino = c->top_ino + 1;
 	c->fs->forest.space.shared = 0; /* the owners recorded may be wrong; they are counted anew in the end */
 	r = cut(c);

@@ -144,6 +144,9 @@ int fc_check_space(struct fc_checker *c)
 
 	c->result->nodes = c->nodes;
 	compare_count(c, "inodes", c->fs->inodes, inodes_of(c));
+	if (c->fs->next_ino > FC_CHECK_INO_MAX + 1)
+		fc_find(c, FC_CHECK_INODE, 0, "set right", "the number of the next inode, %llu, cannot be",
+			(unsigned long long)c->fs->next_ino);
 	if (c->fs->next_ino <= c->top_ino)
 		fc_find(c, FC_CHECK_INODE, c->top_ino, "set right", "the number of the next inode, %llu, is taken",
 			(unsigned long long)c->fs->next_ino);

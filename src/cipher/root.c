@@ -69,9 +69,10 @@ static bool root_valid(const struct fc_root *r)
 {
 	return r->generation && !(r->flags & ~FC_ROOT_CLEAN) && r->sessions <= FC_SESSIONS_MAX &&
 	       ptr_valid(&r->file_tree, r) && ptr_valid(&r->space_tree, r) && r->next_ino >= FC_INO_FIRST &&
-	       r->log.session <= r->sessions && r->log.pos % FC_BLOCK == 0 && r->log.pos < FC_LOG_MAX &&
-	       (r->log.seq || !r->log.session) && r->inodes < r->next_ino && r->data_blocks <= BLOCKS_MAX &&
-	       r->node_blocks <= BLOCKS_MAX && r->cap <= INT64_MAX && r->chunks <= BLOCKS_MAX / FC_CHUNK_BLOCKS;
+	       r->next_ino <= FC_INO_MAX && r->log.session <= r->sessions && r->log.pos % FC_BLOCK == 0 &&
+	       r->log.pos < FC_LOG_MAX && (r->log.seq || !r->log.session) && r->inodes < r->next_ino &&
+	       r->data_blocks <= BLOCKS_MAX && r->node_blocks <= BLOCKS_MAX && r->cap <= INT64_MAX &&
+	       r->chunks <= BLOCKS_MAX / FC_CHUNK_BLOCKS;
 }
 
 int fc_root_decode(struct fc_root *root, const uint8_t *plain)

@@ -174,12 +174,13 @@ struct fc_time fc_fs_now(struct fc_fs *fs)
 
 uint64_t fc_fs_new_ino(struct fc_fs *fs)
 {
-	return fs->next_ino++;
+	/* the last one, which a forger alone gets to, is in use then: creating fails */
+	return fs->next_ino < FC_INO_MAX ? fs->next_ino++ : FC_INO_MAX;
 }
 
 void fc_fs_took_ino(struct fc_fs *fs, uint64_t ino)
 {
-	if (fs->next_ino <= ino)
+	if (fs->next_ino <= ino && ino < FC_INO_MAX)
 		fs->next_ino = ino + 1;
 }
 

@@ -290,7 +290,7 @@ static bool range_ok(uint64_t off, uint64_t bytes)
 
 static bool new_ino_ok(uint64_t ino)
 {
-	return ino >= FC_INO_FIRST && ino < UINT64_MAX;
+	return ino >= FC_INO_FIRST && ino <= FC_INO_MAX;
 }
 
 static bool create_ok(const struct fc_op *op)
