@@ -186,7 +186,11 @@ void fc_fs_took_ino(struct fc_fs *fs, uint64_t ino)
 
 void fc_fs_count_inodes(struct fc_fs *fs, int64_t change)
 {
-	fs->inodes += (uint64_t)change;
+	/* of a forged root, fewer may have been counted than there are */
+	if (change < 0 && fs->inodes < (uint64_t)-change)
+		fs->inodes = 0;
+	else
+		fs->inodes += (uint64_t)change;
 }
 
 uint64_t fc_fs_name_hash(struct fc_fs *fs, const char *name, size_t n)

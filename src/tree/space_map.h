@@ -87,6 +87,7 @@ static inline int fc_map_aligned(const uint64_t *map, unsigned n)
 struct fc_chunk *fc_space_chunk(struct fc_space *s, uint64_t block); /* NULL: outside */
 void fc_space_touch(struct fc_space *s, struct fc_chunk *c);
 int fc_space_set(struct fc_space *s, uint64_t start, uint32_t count);
+/* The range lies in one chunk. */
 void fc_space_clear(struct fc_space *s, uint64_t start, uint32_t count);
 int fc_space_extend(struct fc_space *s, size_t chunks);
 int fc_space_fly(struct fc_space *s, struct fc_range range);
@@ -94,6 +95,11 @@ int fc_space_fly(struct fc_space *s, struct fc_range range);
 void fc_space_land(struct fc_space *s, const struct fc_range *range);
 /* How many of the chunk's blocks the host holds for us: no fewer than are in use. */
 void fc_space_set_held(struct fc_space *s, struct fc_chunk *c, unsigned held);
+/* A counter that the root holds: a forged one does not go below zero. */
+static inline void fc_space_uncount(uint64_t *counter, uint64_t n)
+{
+	*counter -= n < *counter ? n : *counter;
+}
 /* Adds to what the running transaction freed. */
 void fc_space_pend(struct fc_forest *f, uint64_t start, uint32_t count);
 

@@ -293,6 +293,23 @@ void fc_space_pend(struct fc_forest *f, uint64_t start, uint32_t count)
 	(void)add_range(p, start, count);
 }
 
+/* Forged pointers may lead outside the chunks, and a forged node may lie in two. */
+static void release_range(struct fc_space *s, struct fc_range range)
+{
+	while (range.count) {
+		uint32_t left = (uint32_t)(FC_CHUNK_BLOCKS - range.start % FC_CHUNK_BLOCKS);
+		uint32_t n = range.count < left ? range.count : left;
+		struct fc_chunk *c = fc_space_chunk(s, range.start);
+
+		if (c) {
+			fc_space_clear(s, range.start, n);
+			c->flags |= FC_CHUNK_F_FREED;
+		}
+		range.start += n;
+		range.count -= n;
+	}
+}
+
 void fc_space_release(struct fc_forest *f, uint64_t txg)
 {
 	struct fc_space *s = &f->space;
@@ -301,10 +318,8 @@ void fc_space_release(struct fc_forest *f, uint64_t txg)
 
 	if (p->txg != txg || !p->count)
 		return;
-	for (i = 0; i < p->count; i++) {
-		fc_space_clear(s, p->range[i].start, p->range[i].count);
-		fc_space_chunk(s, p->range[i].start)->flags |= FC_CHUNK_F_FREED;
-	}
+	for (i = 0; i < p->count; i++)
+		release_range(s, p->range[i]);
 	assert(s->gones < FC_PENDINGS);
 	s->gone[s->gones++] = (struct fc_range){ txg, (uint32_t)((p->stored + FC_PENDING_MAX - 1) / FC_PENDING_MAX) };
 	free(p->range);
@@ -404,7 +419,7 @@ void fc_space_free_data(struct fc_forest *f, uint64_t start, uint32_t count)
 			continue;
 		}
 		fc_space_pend(f, at, (uint32_t)(stop - at));
-		f->space.data_used -= stop - at;
+		fc_space_uncount(&f->space.data_used, stop - at);
 	}
 }
 
