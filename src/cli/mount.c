@@ -184,6 +184,7 @@ static int run(int argc, char **argv)
 	}
 	job->from = FC_SECRET_FROM_NONE;
 	job->ready_fd = -1;
+	job->locked_fd = -1;
 	status = parse(argc, argv, job);
 	if (!status)
 		status = job->foreground ? fc_mount_serve(job) : start_daemon(job);

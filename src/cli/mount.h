@@ -36,6 +36,7 @@ struct fc_mount_job {
 	struct fc_io *io; /* NULL once the fs owns it */
 	struct fc_headers headers;
 	/* serve.c's */
+	int locked_fd;             /* of fc_locked_open, while mounting */
 	char state_file[PATH_MAX]; /* "": none */
 	pthread_mutex_t seen_lock; /* one writer of the state file */
 	uint64_t seen_generation;  /* seen_lock: that it tells of */

@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/lock.h"
+#include "cli/locked.h"
 #include "cli/mount.h"
 #include "cli/mounts.h"
 
@@ -57,24 +58,6 @@ static int check_machine(const struct fc_mount_job *job)
 
 /* ---- the mount point ------------------------------------------------------- */
 
-static bool is_marker(int dir, const char *name)
-{
-	char text[sizeof(FC_MARKER_LINE)];
-	struct stat st;
-	bool is = false;
-	int fd;
-
-	if (strcmp(name, FC_MARKER_NAME))
-		return false;
-	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return false;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && read(fd, text, sizeof(text) - 1) == (ssize_t)sizeof(text) - 1)
-		is = !memcmp(text, FC_MARKER_LINE, sizeof(text) - 1);
-	close(fd);
-	return is;
-}
-
 static int check_empty(const char *point)
 {
 	DIR *d = opendir(point);
@@ -86,7 +69,7 @@ static int check_empty(const char *point)
 		return FC_EXIT_MOUNTPOINT;
 	}
 	while (empty && (e = readdir(d)))
-		empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || is_marker(dirfd(d), e->d_name);
+		empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || fc_locked_is_marker(dirfd(d), e->d_name);
 	closedir(d);
 	if (empty)
 		return 0;
@@ -106,7 +89,12 @@ static int check_directory(const char *point)
 		fc_cli_say("mount point %s is not a directory", point);
 		return FC_EXIT_MOUNTPOINT;
 	}
-	if (geteuid() && access(point, W_OK)) {
+	if (geteuid() && fc_locked_is_fixed(point)) {
+		fc_cli_say("mount point %s was locked by root, who alone can unlock it", point);
+		return FC_EXIT_MOUNTPOINT;
+	}
+	/* a locked one of ours is made writable when it is mounted */
+	if (geteuid() && access(point, W_OK) && !(st.st_uid == geteuid() && fc_locked_is_marked(point))) {
 		fc_cli_say("mount point %s is not yours to write to: fusermount3 will not mount there", point);
 		return FC_EXIT_MOUNTPOINT;
 	}

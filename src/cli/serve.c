@@ -19,6 +19,7 @@
 #include "cli/cli.h"
 #include "cli/key.h"
 #include "cli/lock.h"
+#include "cli/locked.h"
 #include "cli/mount.h"
 #include "secret/secret.h"
 #include "session/session.h"
@@ -131,6 +132,8 @@ static void on_ready(void *arg, int error, const char *why)
 {
 	struct fc_mount_job *job = arg;
 
+	fc_locked_close(job->locked_fd);
+	job->locked_fd = -1;
 	if (error) {
 		job->mount_error = error;
 		fc_cli_say("%s cannot be mounted at %s: %s", job->container, job->mountpoint,
@@ -347,6 +350,7 @@ int fc_mount_serve(struct fc_mount_job *job)
 	options.container = job->container;
 	options.mountpoint = job->mountpoint;
 	options.read_only = job->read_only;
+	job->locked_fd = fc_locked_open(job->mountpoint);
 	rc = fc_session_run(fs, &options);
 	if (rc && !job->answered && !job->mount_error)
 		on_ready(job, rc, NULL);

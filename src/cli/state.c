@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,84 +11,24 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/mounts.h"
+#include "cli/places.h"
 
 #define OF_MACHINE "/var/lib/fusecrypt"
 #define TEXT_MAX 256
-
-/* mkdir -p; directories made are the user's alone. */
-static int make_directories(const char *dir)
-{
-	char path[PATH_MAX];
-
-	if (snprintf(path, sizeof(path), "%s", dir) >= (int)sizeof(path))
-		return FC_ENAMETOOLONG;
-	for (char *slash = path + 1; slash; *slash++ = '/') {
-		slash = strchr(slash, '/');
-		if (slash)
-			*slash = '\0';
-		if (mkdir(path, 0700) && errno != EEXIST && access(path, F_OK))
-			return fc_error_from_errno(errno);
-		if (!slash)
-			break;
-	}
-	return 0;
-}
-
-static const char *home(void)
-{
-	const char *dir = getenv("HOME");
-	struct passwd *pw;
-
-	if (dir && dir[0] == '/')
-		return dir;
-	if (geteuid() == 0)
-		return NULL;
-	pw = getpwuid(geteuid());
-	return pw && pw->pw_dir && pw->pw_dir[0] == '/' ? pw->pw_dir : NULL;
-}
-
-/* The directory of this user, PATH_MAX bytes; false: none. */
-static bool user_directory(char *dir)
-{
-	const char *base = getenv("XDG_STATE_HOME");
-	int n;
-
-	if (base && base[0] == '/') {
-		n = snprintf(dir, PATH_MAX, "%s/fusecrypt", base);
-	} else {
-		base = home();
-		n = base ? snprintf(dir, PATH_MAX, "%s/.local/state/fusecrypt", base) : -1;
-	}
-	return n > 0 && n < PATH_MAX;
-}
-
-/* Would writing to dir be a request to the mount itself? dir need not exist. */
-static bool inside_mount(const char *dir, const char *mountpoint)
-{
-	char path[PATH_MAX], *real, *slash;
-	bool inside = false;
-
-	snprintf(path, sizeof(path), "%s", dir);
-	while (!(real = realpath(path, NULL)) && (slash = strrchr(path, '/')) && slash != path)
-		*slash = '\0';
-	if (real)
-		inside = fc_path_is_below(real, mountpoint);
-	free(real);
-	return inside;
-}
 
 int fc_state_path(const uint8_t uuid[FC_UUID_BYTES], const char *mountpoint, char *path)
 {
 	char dir[PATH_MAX], name[FC_UUID_TEXT];
 	int rc;
 
-	if (!user_directory(dir) || (mountpoint && inside_mount(dir, mountpoint))) {
+	/* writing inside the mount would be a request to the mount itself */
+	if (!fc_place_of_user("XDG_STATE_HOME", ".local/state", dir) ||
+	    (mountpoint && fc_place_inside(dir, mountpoint))) {
 		if (geteuid())
 			return FC_ENOENT;
 		snprintf(dir, sizeof(dir), OF_MACHINE);
 	}
-	rc = make_directories(dir);
+	rc = fc_place_make(dir, 0700);
 	if (rc)
 		return rc;
 	fc_format_uuid(uuid, name);
