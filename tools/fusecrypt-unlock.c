@@ -28,6 +28,7 @@
 #define TRIES 3
 
 struct unlock {
+	bool ask; /* for several openings; the line is the reply */
 	int reply_fd;
 	struct fc_unlock_request request;
 	struct unlock_secret *secret;
@@ -144,15 +145,17 @@ static bool parse_args(int argc, char **argv, struct unlock *u)
 	int c;
 
 	u->reply_fd = r->container_fd = r->from.passphrase_fd = r->fresh.passphrase_fd = -1;
-	if (argc < 2 || (strcmp(argv[1], "open") && strcmp(argv[1], "create") && strcmp(argv[1], "wrap")))
+	if (argc < 2 ||
+	    (strcmp(argv[1], "open") && strcmp(argv[1], "create") && strcmp(argv[1], "wrap") && strcmp(argv[1], "ask")))
 		return false;
+	u->ask = !strcmp(argv[1], "ask");
 	r->create = !strcmp(argv[1], "create");
 	r->wrap = !strcmp(argv[1], "wrap");
 	optind = 2;
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
 		if (!take_option(u, c))
 			return false;
-	return optind == argc && u->reply_fd >= 0 && r->container && (r->create || r->container_fd >= 0) &&
+	return optind == argc && u->reply_fd >= 0 && r->container && (r->create || u->ask || r->container_fd >= 0) &&
 	       (r->kdf || !(r->create || r->wrap));
 }
 
@@ -434,6 +437,32 @@ static int do_wrap(struct unlock *u)
 	}
 }
 
+/* ---- one passphrase for several ------------------------------------------ */
+
+/* Gives the line again and again, until nobody can take one any more. */
+static int do_ask(struct unlock *u)
+{
+	const struct fc_secret_from *from = &u->request.from;
+	struct unlock_secret *s = u->secret;
+	int rc;
+
+	if (from->passphrase_file || from->passphrase_fd >= 0)
+		rc = unlock_passphrase_given(from, s);
+	else
+		rc = unlock_passphrase_asked(u->request.container, false, s);
+	if (rc)
+		return rc;
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t done = 0, all = s->n + 1;; done %= all) {
+		ssize_t n = done < s->n ? write(u->reply_fd, s->bytes + done, s->n - done)
+					: write(u->reply_fd, "\n", 1);
+
+		if (n < 0 && errno != EINTR)
+			return 0;
+		done += n > 0 ? (size_t)n : 0;
+	}
+}
+
 static int send_reply(struct unlock *u)
 {
 	struct fc_unlock_reply *r = u->reply;
@@ -469,6 +498,11 @@ int main(int argc, char **argv)
 	if (!u.secret || !u.reply || !u.headers) {
 		unlock_say("out of memory");
 		return 1;
+	}
+	if (u.ask) {
+		rc = do_ask(&u);
+		fc_secret_free(u.secret);
+		return rc == FC_EINTERRUPTED ? 130 : rc == FC_EBADKEY ? 3 : rc ? 1 : 0;
 	}
 	rc = u.reply->error = u.request.create ? do_create(&u) : u.request.wrap ? do_wrap(&u) : do_open(&u);
 	if (!fc_secret_locked())

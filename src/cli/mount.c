@@ -114,6 +114,9 @@ static int start_daemon(struct fc_mount_job *job)
 	}
 	close(p[1]);
 	ready = wait_ready(p[0], signals, pid, &interrupted);
+	close(p[0]);
+	close(signals);
+	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (!ready)
 		return early_end(pid, interrupted);
 	if (stat(job->mountpoint_arg, &st)) {
@@ -169,30 +172,49 @@ static int parse(int argc, char **argv, struct fc_mount_job *job)
 		return FC_EXIT_USAGE;
 	job->container_arg = argv[optind];
 	job->mountpoint_arg = argv[optind + 1];
-	merge_sources(job);
 	return 0;
 }
 
-static int run(int argc, char **argv)
+struct fc_mount_job *fc_mount_new(void)
 {
 	struct fc_mount_job *job = calloc(1, sizeof(*job));
-	int status;
 
 	if (!job) {
 		fc_cli_say("out of memory");
-		return FC_EXIT_FAILED;
+		return NULL;
 	}
 	job->from = FC_SECRET_FROM_NONE;
 	job->ready_fd = -1;
 	job->locked_fd = -1;
-	status = parse(argc, argv, job);
-	if (!status)
-		status = job->foreground ? fc_mount_serve(job) : start_daemon(job);
+	return job;
+}
+
+void fc_mount_free(struct fc_mount_job *job)
+{
 	fc_io_close(job->io);
 	fc_mount_options_free(&job->options);
 	free(job->container);
 	free(job->mountpoint);
 	free(job);
+}
+
+int fc_mount_run(struct fc_mount_job *job)
+{
+	merge_sources(job);
+	return job->foreground ? fc_mount_serve(job) : start_daemon(job);
+}
+
+static int run(int argc, char **argv)
+{
+	struct fc_mount_job *job = fc_mount_new();
+	int status;
+
+	if (!job)
+		return FC_EXIT_FAILED;
+	status = parse(argc, argv, job);
+	if (!status)
+		status = fc_mount_run(job);
+	fc_mount_free(job);
 	return status;
 }
 

@@ -27,6 +27,7 @@ struct fc_mount_job {
 	const char *container_arg, *mountpoint_arg;
 	struct fc_mount_options options;
 	struct fc_secret_from from;
+	const uint8_t *uuid; /* that the container must have; NULL: any */
 	bool foreground, accept_older, trace_requests;
 	int ready_fd; /* a byte is written to it when the mount answers; -1 none */
 	/* from mount_check.c on */
@@ -44,7 +45,12 @@ struct fc_mount_job {
 	int mount_error;
 };
 
+/* A job with nothing given; NULL: out of memory, having said so. */
+struct fc_mount_job *fc_mount_new(void);
+void fc_mount_free(struct fc_mount_job *job);
 /* Each returns an exit status, having said what is wrong. */
+/* Mounts as given. In the background: returns when it answers, or failed. */
+int fc_mount_run(struct fc_mount_job *job);
 int fc_mount_check(struct fc_mount_job *job);
 /* What may have changed while a passphrase was asked for. */
 int fc_mount_check_point(struct fc_mount_job *job);

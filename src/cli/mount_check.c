@@ -254,6 +254,11 @@ static int load_header(struct fc_mount_job *job)
 		fc_unlock_header(job->fd);
 	if (rc)
 		return fc_cli_bad_header(job->container, rc);
+	if (job->uuid && memcmp(job->uuid, h->copy[h->newest].uuid, FC_UUID_BYTES)) {
+		fc_cli_say("%s is not the container that belongs to %s, but another one that lies at its place",
+			   job->container, job->mountpoint);
+		return FC_EXIT_FAILED;
+	}
 	if (h->status[0] || h->status[1])
 		fc_cli_say("warning: copy %c of the header of %s is damaged, the other one serves: make a backup of "
 			   "the container",

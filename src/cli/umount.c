@@ -16,6 +16,7 @@
 #include "cli/lock.h"
 #include "cli/mounts.h"
 #include "cli/namespaces.h"
+#include "cli/umount.h"
 
 #define HOLDERS_SHOWN 8
 #define BUSY_TRIES 20 /* of 100 ms: someone unseen looks in for a moment */
@@ -260,23 +261,27 @@ static int umount_one(struct umount_job *job)
 	return FC_EXIT_DONE;
 }
 
-static int run(int argc, char **argv)
+int fc_umount_run(const char *point)
 {
-	static const struct option options[] = { { NULL, 0, NULL, 0 } };
-	struct umount_job job = { .pidfd = -1 };
-	int status;
+	struct umount_job job = { .arg = point, .pidfd = -1 };
+	int status = umount_one(&job);
 
-	if (getopt_long(argc, argv, "", options, NULL) != -1)
-		return fc_cli_bad_option(argv);
-	if (fc_cli_operands(argc, argv, 1, "one mount point"))
-		return FC_EXIT_USAGE;
-	job.arg = argv[optind];
-	status = umount_one(&job);
 	if (job.pidfd >= 0)
 		close(job.pidfd);
 	fc_mounts_free(&job.mounts);
 	free(job.point);
 	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	static const struct option options[] = { { NULL, 0, NULL, 0 } };
+
+	if (getopt_long(argc, argv, "", options, NULL) != -1)
+		return fc_cli_bad_option(argv);
+	if (fc_cli_operands(argc, argv, 1, "one mount point"))
+		return FC_EXIT_USAGE;
+	return fc_umount_run(argv[optind]);
 }
 
 const struct fc_command fc_command_umount = {

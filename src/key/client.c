@@ -184,6 +184,14 @@ static int judge_end(int status, const char **why)
 	return FC_EIO;
 }
 
+/* It did not come to giving the passphrase, and told why. */
+static int judge_ask(int status, const char **why)
+{
+	if (status != -1 && WIFEXITED(status) && (WEXITSTATUS(status) == 1 || WEXITSTATUS(status) == 3))
+		return WEXITSTATUS(status) == 3 ? FC_EBADKEY : FC_EIO;
+	return judge_end(status, why);
+}
+
 static int run_helper(const char *helper, const struct fc_unlock_request *r, int sock[2], struct fc_unlock_reply *reply,
 		      const char **why)
 {
@@ -245,4 +253,62 @@ int fc_unlock_run(const struct fc_unlock_request *request, struct fc_unlock_repl
 		*reply = NULL;
 	}
 	return rc;
+}
+
+/* ---- one for several ------------------------------------------------------------- */
+
+static void exec_ask(const char *helper, const struct fc_secret_from *from, const char *what, int out)
+{
+	struct arguments a = { .n = 0 };
+	union {
+		const char *const *in;
+		char *const *out;
+	} argv = { a.v };
+
+	a.v[a.n++] = helper;
+	a.v[a.n++] = "ask";
+	arg_number(&a, "--reply-fd", a.reply_fd, out);
+	arg(&a, "--container", what);
+	arg(&a, "--passphrase-file", from->passphrase_file);
+	arg_number(&a, "--passphrase-fd", a.passphrase_fd, from->passphrase_fd);
+	a.v[a.n] = NULL;
+	keep_open(out);
+	keep_open(from->passphrase_fd);
+	execv(helper, argv.out);
+	_exit(127);
+}
+
+int fc_unlock_ask(const struct fc_secret_from *from, const char *what, int *fd, pid_t *pid, const char **why)
+{
+	struct pollfd wait = { .events = POLLIN };
+	char helper[PATH_MAX];
+	int p[2];
+
+	*why = NULL;
+	if (!find_helper(helper)) {
+		*why = "fusecrypt-unlock was not found, neither beside this program nor in " FC_LIBEXECDIR;
+		return FC_ENOENT;
+	}
+	if (pipe2(p, O_CLOEXEC)) {
+		*why = "a process for fusecrypt-unlock could not be made";
+		return FC_ENOMEM;
+	}
+	*pid = fork();
+	if (*pid == 0)
+		exec_ask(helper, from, what, p[1]);
+	close(p[1]);
+	if (*pid < 0) {
+		close(p[0]);
+		*why = "a process for fusecrypt-unlock could not be made";
+		return FC_ENOMEM;
+	}
+	wait.fd = p[0];
+	while (poll(&wait, 1, -1) < 0 && errno == EINTR)
+		;
+	if (wait.revents & POLLIN) {
+		*fd = p[0];
+		return 0;
+	}
+	close(p[0]);
+	return judge_ask(wait_helper(*pid), why);
 }

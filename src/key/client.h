@@ -7,6 +7,7 @@
 #define FC_KEY_CLIENT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "key/unlock_reply.h"
 
@@ -46,5 +47,11 @@ struct fc_unlock_request {
  * 0 or what the helper met (it has told the user) or, with *why set to a
  * sentence, why it could not run. FC_EINTERRUPTED: by one of these signals. */
 int fc_unlock_run(const struct fc_unlock_request *request, struct fc_unlock_reply **reply, const char **why);
+
+/* One passphrase for several containers: it is read from where `from` says or asked
+ * for once, naming `what`, and *fd then gives it, a line for each helper that takes it
+ * as its passphrase_fd. The passphrase is only in that helper, *pid, which ends
+ * when the caller has closed *fd and waits for it. 0 or an error as of fc_unlock_run. */
+int fc_unlock_ask(const struct fc_secret_from *from, const char *what, int *fd, pid_t *pid, const char **why);
 
 #endif
