@@ -189,6 +189,10 @@ int fc_fs_stop(struct fc_fs *fs);
 /* For tests without threads: what the background threads would do once. */
 int fc_fs_background(struct fc_fs *fs);
 
+/* The size limit, as of fc_fs_format, durable on return. FC_EINVAL, and nothing changed:
+ * below *least, what the container has in use now (which is set in any case). */
+int fc_fs_set_limit(struct fc_fs *fs, uint64_t cap, uint64_t *least);
+
 struct fc_fs_stat {
 	uint64_t bytes_limit;     /* cap, 0 none */
 	uint64_t bytes_allocated; /* by the host, for the container */

@@ -52,8 +52,12 @@ void fc_mount_free(struct fc_mount_job *job);
 /* Mounts as given. In the background: returns when it answers, or failed. */
 int fc_mount_run(struct fc_mount_job *job);
 int fc_mount_check(struct fc_mount_job *job);
+/* The same of the container alone. */
+int fc_mount_check_container(struct fc_mount_job *job);
 /* What may have changed while a passphrase was asked for. */
 int fc_mount_check_point(struct fc_mount_job *job);
 int fc_mount_serve(struct fc_mount_job *job);
+/* Opens the container in this process without mounting it. The fs is the caller's. */
+int fc_mount_open(struct fc_mount_job *job, struct fc_fs **fs);
 
 #endif

@@ -275,6 +275,18 @@ static int load_header(struct fc_mount_job *job)
 	return 0;
 }
 
+int fc_mount_check_container(struct fc_mount_job *job)
+{
+	int status;
+
+	job->fd = -1;
+	job->read_only = job->options.read_only;
+	status = open_container(job);
+	if (!status)
+		status = lock_container(job);
+	return status ? status : load_header(job);
+}
+
 int fc_mount_check(struct fc_mount_job *job)
 {
 	int status = check_machine(job);

@@ -45,6 +45,8 @@ bool fc_path_is_below(const char *inner, const char *outer);
 /* ioctl on a mount of ours, as its owner where root is not let in. 0 or an
  * errno. FC_IOC_STATUS fills *status; else status is NULL. */
 int fc_mount_ask(const struct fc_mount *m, unsigned long request, struct fc_ioc_status *status);
+/* Any ioctl of session.h, which fills in arg, of that size (up to that of a status). */
+int fc_mount_command(const struct fc_mount *m, unsigned long request, void *arg, size_t bytes);
 /* Is it one of ours whose daemon died? (stat does not tell: it may be cached.) */
 bool fc_mount_is_dead(const struct fc_mount *m);
 

@@ -292,6 +292,41 @@ static int open_fs(struct fc_mount_job *job, struct fc_unlock_reply *key, struct
 	return status;
 }
 
+static int prepare(struct fc_mount_job *job)
+{
+	pthread_mutex_init(&job->seen_lock, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	umask(077);
+	if (!fc_secret_init() && !fc_secret_harden())
+		return 0;
+	fc_cli_say("core dumps cannot be switched off: no key is taken into such a process");
+	return FC_EXIT_FAILED;
+}
+
+int fc_mount_open(struct fc_mount_job *job, struct fc_fs **fs)
+{
+	struct fc_unlock_request request = { .from = job->from };
+	struct fc_unlock_reply *reply;
+	int status = prepare(job);
+
+	if (!status)
+		status = fc_mount_check_container(job);
+	if (status)
+		return status;
+	request.container = job->container;
+	request.container_fd = job->fd;
+	status = fc_cli_unlock(&request, &reply);
+	if (!status)
+		status = open_fs(job, reply, fs);
+	if (!status && job->read_only) {
+		fc_cli_say("%s cannot be written to", job->container);
+		fc_fs_close(*fs);
+		status = FC_EXIT_FAILED;
+	}
+	fc_secret_free(reply);
+	return status;
+}
+
 static int unlock_and_open(struct fc_mount_job *job, struct fc_fs **fs)
 {
 	struct fc_unlock_request request = {
@@ -333,14 +368,9 @@ int fc_mount_serve(struct fc_mount_job *job)
 	struct fc_fs *fs = NULL;
 	int status, rc;
 
-	pthread_mutex_init(&job->seen_lock, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	umask(077);
-	if (fc_secret_init() || fc_secret_harden()) {
-		fc_cli_say("core dumps cannot be switched off: no key is taken into such a process");
-		return FC_EXIT_FAILED;
-	}
-	status = fc_mount_check(job);
+	status = prepare(job);
+	if (!status)
+		status = fc_mount_check(job);
 	if (!status)
 		status = unlock_and_open(job, &fs);
 	if (status)

@@ -28,7 +28,7 @@ static int push_pages(int fd)
 	return err;
 }
 
-static int ask(const char *point, unsigned long request, struct fc_ioc_status *status)
+static int ask(const char *point, unsigned long request, void *arg)
 {
 	int fd = open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 
@@ -36,7 +36,7 @@ static int ask(const char *point, unsigned long request, struct fc_ioc_status *s
 		return errno;
 	if (request == FC_IOC_SYNC)
 		err = push_pages(fd);
-	if (ioctl(fd, request, status) && !err)
+	if (ioctl(fd, request, arg) && !err)
 		err = errno;
 	close(fd);
 	return err;
@@ -53,9 +53,9 @@ static int wait_child(pid_t pid)
 }
 
 /* A mount without allow_other answers its owner only, root not excepted. */
-static int ask_as_owner(const struct fc_mount *m, unsigned long request, struct fc_ioc_status *status)
+static int ask_as_owner(const struct fc_mount *m, unsigned long request, void *arg, size_t bytes)
 {
-	struct fc_ioc_status answer;
+	uint8_t answer[sizeof(struct fc_ioc_status)] = { 0 };
 	int p[2], err;
 	ssize_t n;
 	pid_t pid;
@@ -67,30 +67,38 @@ static int ask_as_owner(const struct fc_mount *m, unsigned long request, struct 
 		if (setgroups(0, NULL) || setresgid(m->group, m->group, m->group) ||
 		    setresuid(m->owner, m->owner, m->owner))
 			_exit(EPERM);
-		memset(&answer, 0, sizeof(answer));
-		err = ask(m->point, request, status ? &answer : NULL);
+		err = ask(m->point, request, arg);
+		if (bytes)
+			memcpy(answer, arg, bytes);
 		/* fits into a pipe: does not block */
-		if (!err && write(p[1], &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
+		if (!err && write(p[1], answer, sizeof(answer)) != (ssize_t)sizeof(answer))
 			err = EIO;
 		_exit(err);
 	}
 	close(p[1]);
-	n = pid < 0 ? 0 : read(p[0], &answer, sizeof(answer));
+	n = pid < 0 ? 0 : read(p[0], answer, sizeof(answer));
 	close(p[0]);
 	err = pid < 0 ? EAGAIN : wait_child(pid);
 	if (!err && n != (ssize_t)sizeof(answer))
 		err = EIO;
-	if (!err && status)
-		*status = answer;
+	if (!err && bytes)
+		memcpy(arg, answer, bytes);
 	return err < 0 ? EIO : err;
+}
+
+int fc_mount_command(const struct fc_mount *m, unsigned long request, void *arg, size_t bytes)
+{
+	int err = ask(m->point, request, arg);
+
+	if (err == EACCES && !geteuid() && m->owner)
+		err = ask_as_owner(m, request, arg, bytes);
+	return err;
 }
 
 int fc_mount_ask(const struct fc_mount *m, unsigned long request, struct fc_ioc_status *status)
 {
-	int err = ask(m->point, request, status);
+	int err = fc_mount_command(m, request, status, status ? sizeof(*status) : 0);
 
-	if (err == EACCES && !geteuid() && m->owner)
-		err = ask_as_owner(m, request, status);
 	if (!err && status)
 		status->container[sizeof(status->container) - 1] = '\0';
 	return err;

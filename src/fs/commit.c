@@ -229,6 +229,34 @@ int fc_fs_commit(struct fc_fs *fs)
 	return fc_commit(fs, false);
 }
 
+int fc_fs_set_limit(struct fc_fs *fs, uint64_t cap, uint64_t *least)
+{
+	uint64_t before;
+	int r = fc_fs_begin(fs, 4, true);
+
+	*least = 0;
+	if (r)
+		return r;
+	*least = fc_space_least_cap(&fs->forest.space);
+	before = fs->forest.space.cap;
+	if (cap && cap < *least)
+		r = FC_EINVAL;
+	else
+		fs->forest.space.cap = cap;
+	fs->dirty_root |= !r;
+	fc_fs_end(fs);
+	if (r)
+		return r;
+	r = fc_commit(fs, false);
+	if (!r) /* what the host has given beyond the new limit goes back, and is not filled */
+		return fc_background_punch(fs);
+	pthread_rwlock_wrlock(&fs->lock);
+	if (fs->forest.space.cap == cap)
+		fs->forest.space.cap = before;
+	pthread_rwlock_unlock(&fs->lock);
+	return r;
+}
+
 void fc_settle(struct fc_fs *fs)
 {
 	int i;

@@ -228,9 +228,41 @@ static int fill_status(const struct fc_session *session, struct fc_ioc_status *o
 	return 0;
 }
 
-static bool may_stop(uid_t uid)
+/* allow_other lets anyone look at the root directory, and so ask. */
+static bool may_administer(fuse_req_t req)
 {
+	uid_t uid = fuse_req_ctx(req)->uid;
+
 	return !uid || uid == geteuid();
+}
+
+static int resize(const struct fc_session *session, struct fc_ioc_resize *arg)
+{
+	int error = fc_fs_set_limit(session->fs, arg->limit, &arg->least);
+
+	arg->refused = error == FC_EINVAL;
+	return arg->refused ? 0 : error;
+}
+
+static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_size, size_t out_size)
+{
+	const struct fc_session *session = fuse_req_userdata(req);
+	struct fc_ioc_resize arg;
+	int error;
+
+	if (cmd != FC_IOC_RESIZE || in_size < sizeof(arg) || out_size < sizeof(arg)) {
+		fuse_reply_err(req, ENOTTY);
+		return 0;
+	}
+	if (!may_administer(req)) {
+		fuse_reply_err(req, EPERM);
+		return 0;
+	}
+	memcpy(&arg, in, sizeof(arg));
+	error = resize(session, &arg);
+	if (!error)
+		fuse_reply_ioctl(req, 0, &arg, sizeof(arg));
+	return error;
 }
 
 void fc_op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct fuse_file_info *fi, unsigned flags,
@@ -243,8 +275,6 @@ void fc_op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct
 	(void)arg;
 	(void)fi;
 	(void)flags;
-	(void)in;
-	(void)in_size;
 	if (ino == FUSE_ROOT_ID && cmd == FC_IOC_STATUS && out_size >= sizeof(status)) {
 		error = fill_status(session, &status);
 		if (!error)
@@ -254,9 +284,11 @@ void fc_op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct
 		if (!error)
 			fuse_reply_ioctl(req, 0, NULL, 0);
 	} else if (cmd == FC_IOC_SHUTDOWN) {
-		error = may_stop(fuse_req_ctx(req)->uid) ? fc_fs_stop(session->fs) : FC_EPERM;
+		error = may_administer(req) ? fc_fs_stop(session->fs) : FC_EPERM;
 		if (!error)
 			fuse_reply_ioctl(req, 0, NULL, 0);
+	} else if (ino == FUSE_ROOT_ID) {
+		error = administer(req, cmd, in, in_size, out_size);
 	} else {
 		fuse_reply_err(req, ENOTTY);
 	}

@@ -54,4 +54,13 @@ struct fc_ioc_status {
  * nothing is written any more. Its flags do not reach a FUSE daemon. */
 #define FC_IOC_SHUTDOWN _IOR('X', 125, uint32_t)
 
+/* Sets the size limit, durably; only for root and the daemon's user (EPERM). */
+struct fc_ioc_resize {
+	uint64_t limit;   /* in: bytes, 0 none */
+	uint64_t least;   /* out: the lowest that would be accepted now */
+	uint32_t refused; /* out: limit is below that; nothing was changed */
+	uint32_t zero;
+};
+#define FC_IOC_RESIZE _IOWR(FC_IOC_MAGIC, 3, struct fc_ioc_resize)
+
 #endif

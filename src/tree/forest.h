@@ -131,6 +131,8 @@ int fc_space_reserve(struct fc_forest *f, uint64_t n, bool last);
 void fc_space_promise_again(struct fc_forest *f, uint64_t n);
 /* Blocks that could still be had under the cap; UINT64_MAX without one. */
 uint64_t fc_space_under_cap(const struct fc_space *s);
+/* The least cap, in bytes, that what is in use and promised now fits under. */
+uint64_t fc_space_least_cap(const struct fc_space *s);
 void fc_space_unreserve(struct fc_forest *f, uint64_t n);
 /* A run of 1..want data blocks within a chunk that can be written without
  * FC_ENOSPC. It is in flight until fc_space_landed (an item refers to it) or

@@ -15,6 +15,7 @@
 
 #define GOOD_CHUNK 256u /* free blocks that make a chunk worth filling again */
 #define AHEAD_MAX 16u   /* chunks: each call waits for the writes under way on some hosts */
+#define CAP_CHUNKS 4u   /* no cap leaves less than these */
 #define KEPT_BACK 64u   /* blocks for truncation when all else is used */
 
 struct fc_chunk *fc_space_chunk(struct fc_space *s, uint64_t block)
@@ -224,6 +225,19 @@ uint64_t fc_space_under_cap(const struct fc_space *s)
 	if (!s->cap)
 		return UINT64_MAX;
 	return s->cap / FC_BLOCK > have ? s->cap / FC_BLOCK - have : 0;
+}
+
+/* What waits to be free counts: it is, and is punched, only some commits later. */
+uint64_t fc_space_least_cap(const struct fc_space *s)
+{
+	uint64_t blocks = s->first_chunk * FC_CHUNK_BLOCKS + s->reserved + KEPT_BACK;
+	size_t i;
+
+	for (i = 0; i < s->chunks; i++)
+		blocks += s->chunk[i].kind == FC_CHUNK_NODES ? FC_CHUNK_BLOCKS : s->chunk[i].used;
+	if (blocks < (s->first_chunk + CAP_CHUNKS) * FC_CHUNK_BLOCKS)
+		blocks = (s->first_chunk + CAP_CHUNKS) * FC_CHUNK_BLOCKS;
+	return blocks * FC_BLOCK;
 }
 
 static int solidify(struct fc_forest *f, size_t i, size_t n)
