@@ -42,7 +42,7 @@ static int lock_one(const struct fc_protected *entry, void *arg)
 	case FC_TARGET_UNLOCKED:
 	case FC_TARGET_DEAD:
 	case FC_TARGET_OTHER_MOUNT: /* umount tells whose it is */
-		status = fc_umount_run(entry->directory);
+		status = fc_umount(entry->directory, false);
 		break;
 	case FC_TARGET_ELSEWHERE:
 		fc_cli_say("%s is locked, but its container %s is mounted at %s: unmount it there with `fusecrypt "

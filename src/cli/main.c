@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/mount_helper.h"
 
 static int run_help(int argc, char **argv);
 
@@ -158,6 +159,7 @@ static int run_command(const struct fc_command *command, int words, int argc, ch
 
 int main(int argc, char **argv)
 {
+	int (*helper)(int argc, char **argv) = argc ? fc_mount_helper(argv[0]) : NULL;
 	const struct fc_command *command;
 	int words;
 
@@ -165,6 +167,10 @@ int main(int argc, char **argv)
 		return FC_EXIT_FAILED;
 	/* a container that may not grow (`ulimit -f`) is full, and nobody is killed for it */
 	signal(SIGXFSZ, SIG_IGN);
+	if (helper) {
+		opterr = 0;
+		return helper(argc, argv);
+	}
 	if (argc < 2)
 		return fc_cli_usage(NULL, "a subcommand is missing");
 	if (!strcmp(argv[1], "--help")) {

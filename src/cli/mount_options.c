@@ -16,9 +16,11 @@ static const char *const no_effect[] = { "defaults", "default_permissions",
 					 "relatime", "auto",
 					 "noauto",   "user",
 					 "nouser",   "users",
-					 "owner",    "group",
-					 "_netdev",  "nofail",
-					 NULL };
+					 "nousers",  "owner",
+					 "noowner",  "group",
+					 "nogroup",  "_netdev",
+					 "nofail",   "silent",
+					 "loud",     NULL };
 
 static bool listed(const char *const *list, const char *word)
 {

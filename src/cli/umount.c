@@ -17,6 +17,7 @@
 #include "cli/mounts.h"
 #include "cli/namespaces.h"
 #include "cli/umount.h"
+#include "cli/utab.h"
 
 #define HOLDERS_SHOWN 8
 #define BUSY_TRIES 20 /* of 100 ms: someone unseen looks in for a moment */
@@ -146,6 +147,7 @@ static int remove_dead(const struct umount_job *job)
 	char text[256];
 	int err = fc_unmount_dead(job->point, text, sizeof(text));
 
+	fc_utab_remove(job->point);
 	if (err) {
 		fc_cli_say("what a crashed daemon left at %s cannot be taken away: %s", job->arg,
 			   *text ? text : strerror(err));
@@ -192,8 +194,10 @@ static int unmount(const struct umount_job *job)
 			return status;
 		nap();
 	}
-	if (!err)
+	if (!err) {
+		fc_utab_remove(job->point);
 		return 0;
+	}
 	fc_cli_say("%s cannot be unmounted: %s", job->arg, *text ? text : strerror(err));
 	return FC_EXIT_FAILED;
 }
@@ -230,7 +234,7 @@ static void wait_lock(const struct umount_job *job)
 		close(fd);
 }
 
-static int umount_one(struct umount_job *job)
+static int umount_one(struct umount_job *job, bool one_place)
 {
 	int status = find_mount(job);
 
@@ -238,6 +242,8 @@ static int umount_one(struct umount_job *job)
 		return status;
 	if (fc_mount_is_dead(job->m))
 		return remove_dead(job);
+	if (one_place && fc_namespaces_here(&job->mounts, job->m))
+		return unmount(job);
 	status = say_bound(job);
 	if (!status)
 		status = say_busy(job, false);
@@ -261,10 +267,10 @@ static int umount_one(struct umount_job *job)
 	return FC_EXIT_DONE;
 }
 
-int fc_umount_run(const char *point)
+int fc_umount(const char *point, bool one_place)
 {
 	struct umount_job job = { .arg = point, .pidfd = -1 };
-	int status = umount_one(&job);
+	int status = umount_one(&job, one_place);
 
 	if (job.pidfd >= 0)
 		close(job.pidfd);
@@ -281,7 +287,7 @@ static int run(int argc, char **argv)
 		return fc_cli_bad_option(argv);
 	if (fc_cli_operands(argc, argv, 1, "one mount point"))
 		return FC_EXIT_USAGE;
-	return fc_umount_run(argv[optind]);
+	return fc_umount(argv[optind], false);
 }
 
 const struct fc_command fc_command_umount = {

@@ -2,8 +2,11 @@
 #ifndef FC_CLI_UMOUNT_H
 #define FC_CLI_UMOUNT_H
 
-/* Commits, unmounts what is mounted at that path, and waits for the daemon's end; a dead
- * mount is taken away. Returns an exit status, having said what is wrong. */
-int fc_umount_run(const char *point);
+#include <stdbool.h>
+
+/* Commits, unmounts and waits for the daemon's end. one_place: where the same is
+ * mounted at another place too, only that one goes, as by umount(8). Returns an
+ * exit status, having said why. */
+int fc_umount(const char *point, bool one_place);
 
 #endif

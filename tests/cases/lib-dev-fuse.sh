@@ -3,10 +3,10 @@
 #
 # For cases with an ordinary user, sourced after lib.sh. Where /dev/fuse is root's
 # alone (a machine without udev), the case starts again in a mount namespace that
-# shows one for all, as udev makes it.
+# shows one for all, as udev makes it. With own_namespace=1 it does so in any case.
 need_root
 need_fuse
-if [ -z "${FC_OWN_DEV:-}" ] && ! as_user sh -c ': <>/dev/fuse' 2>/dev/null; then
+if [ -z "${FC_OWN_DEV:-}" ] && { [ -n "${own_namespace:-}" ] || ! as_user sh -c ': <>/dev/fuse' 2>/dev/null; }; then
 	need unshare mknod
 	trap - EXIT
 	# shellcheck disable=SC2016 # for the shell inside

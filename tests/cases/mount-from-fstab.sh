@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# mount(8) and umount(8) with the helpers in /sbin: by type, by lines of fstab, by an
+# ordinary user, options that are for mount(8) itself; umount waits for the commit.
+# shellcheck source=tests/cases/lib.sh
+. "$SOURCE/tests/cases/lib.sh"
+# shellcheck disable=SC2034 # of lib-dev-fuse.sh
+own_namespace=1
+# shellcheck source=tests/cases/lib-dev-fuse.sh
+. "$SOURCE/tests/cases/lib-dev-fuse.sh"
+need_fusecrypt
+need mount umount
+as_user true
+# Only this namespace has another /sbin, and another fstab.
+sbin=$(realpath /sbin)
+host_mount "$sbin" -t tmpfs fctest
+for name in mount.fusecrypt mount.fuse.fusecrypt umount.fusecrypt umount.fuse.fusecrypt; do
+	ln -s "$FUSECRYPT" "$sbin/$name"
+done
+: >fstab
+host_mount /etc/fstab --bind "$CASE_TMP/fstab"
+mkdir -p /run/mount
+host_mount /run/mount -t tmpfs fctest
+is_mounted() { mountpoint -q "$1" || fail "$1 is not mounted"; }
+not_mounted() { ! mountpoint -q "$1" || fail "$1 is mounted"; }
+unused() { [ "$(lslocks -n -o PATH 2>/dev/null | grep -cxF "$1")" -eq 0 ] || fail "$1 is still locked"; }
+
+fc_init "$D"
+pass=passphrase-file=$D/pass
+
+# by type; umount returns when all is committed and the daemon gone
+for type in fusecrypt fuse.fusecrypt; do
+	status 0 mount -t "$type" -o "$pass,commit=3600" "$D/box" "$M"
+	is_mounted "$M"
+	head -c 40000000 /dev/urandom >"$M/$type"
+	sum=$(sha256sum <"$M/$type")
+	pid=$(fc_field "$D" pid)
+	status 0 umount "$M"
+	ended "$pid" || fail "umount returned before the daemon ended"
+	unused "$D/box"
+	fc_mount "$D"
+	equal "$(sha256sum <"$M/$type")" "$sum" "what was written before umount"
+	fc_umount "$D"
+done
+
+# a line of fstab, with all that is not for us
+cat >fstab <<END
+$D/box $M fusecrypt noauto,nofail,_netdev,noatime,ro,$pass,x-systemd.automount,x-systemd.idle-timeout=5min,comment=x 0 0
+END
+status 0 mount "$M"
+is_mounted "$M"
+! touch "$M/new" 2>/dev/null || fail "ro is not heeded"
+grep -q " $M .*noatime" /proc/self/mountinfo || fail "noatime is not heeded"
+status 32 mount -t fusecrypt -o "$pass" "$D/box" "$M"
+said 'in use'
+status 0 umount "$M"
+status 0 mount -a
+not_mounted "$M" # noauto
+cat >fstab <<END
+$D/box $M fusecrypt $pass 0 0
+END
+status 0 mount -a -t fusecrypt
+is_mounted "$M"
+status 0 mount -a
+equal "$(grep -c " $M " /proc/self/mountinfo)" 1 "mounts after a second mount -a"
+
+# in use: refused, it stays; a bind mount goes alone; lazily on demand
+exec 8<"$M/fusecrypt"
+status 32 umount "$M"
+said 'in use by'
+exec 8<&-
+mkdir other
+mount --bind "$M" other
+status 0 umount other
+is_mounted "$M"
+cd "$M"
+status 0 umount -l "$M"
+cd "$CASE_TMP"
+not_mounted "$M"
+for _ in $(seq 100); do
+	lslocks -n -o PATH | grep -qxF "$D/box" || break
+	sleep 0.1
+done
+
+# a key file; a wrong passphrase, no container, nofail, a bad option with and without -s
+head -c 64 /dev/urandom >key
+status 0 fc init keyed --kdf interactive --key-file key
+status 0 mount -t fusecrypt -o "key-file=$CASE_TMP/key" "$CASE_TMP/keyed" "$M"
+status 0 umount "$M"
+echo wrong >wrong
+status 32 mount -t fusecrypt -o "passphrase-file=$CASE_TMP/wrong" "$D/box" "$M"
+said 'key'
+status 32 mount -t fusecrypt -o "$pass" "$CASE_TMP/none" "$M"
+said 'none'
+status 0 mount -t fusecrypt -o "$pass,nofail" "$CASE_TMP/none" "$M"
+not_mounted "$M"
+status 1 "$sbin/mount.fusecrypt" "$D/box" "$M" -o "$pass,nonsense"
+said 'nonsense'
+status 0 "$sbin/mount.fusecrypt" "$D/box" "$M" -s -n -v -o "$pass,nonsense,rw" -t fusecrypt
+is_mounted "$M"
+echo new >"$M/new"
+status 0 "$sbin/umount.fusecrypt" -n -v "$M"
+status 32 "$sbin/umount.fusecrypt" "$M"
+said 'nothing is mounted'
+status 0 "$sbin/mount.fusecrypt" "$D/box" "$M" -f -o "$pass"
+not_mounted "$M"
+status 1 "$sbin/mount.fusecrypt" "$D/box"
+status 1 "$sbin/mount.fusecrypt" "$D/box" "$M" -t ext4
+status 1 "$sbin/mount.fusecrypt" "$D/box" "$M" -x
+status 1 "$sbin/umount.fusecrypt"
+status 1 "$sbin/umount.fusecrypt" -x "$M"
+
+# without a secret and a terminal it is an error, not a question (a boot goes on)
+status 32 timeout 20 mount -t fusecrypt "$D/box" "$M"
+
+# the daemon killed: umount takes the dead mount away
+status 0 mount -t fusecrypt -o "$pass" "$D/box" "$M"
+fc_kill "$D"
+status 0 umount "$M"
+not_mounted "$M"
+
+# an ordinary user, where the line permits it
+U=$CASE_TMP/home-fctest-a
+chmod 755 "$CASE_TMP"
+as_user mkdir "$U/mnt"
+as_user sh -c "echo words >$U/pass"
+status 0 as_user "$FUSECRYPT" init "$U/box" --kdf interactive --passphrase-file "$U/pass"
+echo "$U/box $U/mnt fusecrypt noauto,user,passphrase-file=$U/pass 0 0" >fstab
+status 0 as_user mount "$U/mnt"
+as_user sh -c "echo mine >$U/mnt/file"
+equal "$(as_user cat "$U/mnt/file")" mine "the user's file"
+! ls "$U/mnt" 2>/dev/null || fail "root sees into a user's mount"
+as_user umount "$U/mnt"
+not_mounted "$U/mnt"
+unused "$U/box"
