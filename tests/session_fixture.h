@@ -301,6 +301,7 @@ static struct {
 
 static void *serve(void *arg)
 {
+	fc_loop_prepare(arg);
 	return (void *)(intptr_t)fc_loop_run(arg);
 }
 

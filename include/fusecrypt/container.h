@@ -33,7 +33,7 @@ struct fc_fs_options {
 			       * older root when the newest cannot be read, or with an
 			       * older header than the root accepts */
 	uint64_t header_sequence;       /* of the header copy whose slot gave the key, 0: the newest */
-	bool no_threads;                /* no background commit, flush or punch: the caller drives (tests) */
+	bool no_threads;                /* no background commit, flush or punch: the caller drives, or fc_fs_start */
 	unsigned commit_seconds;        /* 0: 5 */
 	size_t cache_bytes;             /* of tree nodes kept in memory, 0: 64 MiB */
 	size_t dirty_bytes;             /* of file data not yet written, 0: 64 MiB */
@@ -63,6 +63,9 @@ int fc_fs_format(struct fc_io *io, struct fc_header *header, const uint8_t maste
 int fc_fs_open(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options,
 	       struct fc_fs **out);
 
+/* Starts the threads of an fs that was opened with no_threads, before anything else is
+ * done with it. 0 or FC_ENOMEM: then it can only be closed. */
+int fc_fs_start(struct fc_fs *fs);
 /* Commits (unless read-only), stops the threads, frees. An error means that the
  * last commit failed; the fs is freed all the same. No call may be under way. */
 int fc_fs_close(struct fc_fs *fs);

@@ -16,6 +16,7 @@
 #include "cli/state.h"
 #include "fusecrypt/container.h"
 #include "key/client.h"
+#include "session/steward.h"
 #include "store/header.h"
 
 /* A locked directory holds nothing but this file, which begins with that line. */
@@ -41,8 +42,10 @@ struct fc_mount_job {
 	char state_file[PATH_MAX]; /* "": none */
 	pthread_mutex_t seen_lock; /* one writer of the state file */
 	uint64_t seen_generation;  /* seen_lock: that it tells of */
-	bool answered, logging;
-	int mount_error;
+	bool answered, logging, swap;
+	int mount_error, null_fd; /* /dev/null; -1 none */
+	struct fc_fs *fs;
+	struct fc_steward steward;
 };
 
 /* A job with nothing given; NULL: out of memory, having said so. */

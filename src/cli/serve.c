@@ -22,6 +22,7 @@
 #include "cli/locked.h"
 #include "cli/mount.h"
 #include "secret/secret.h"
+#include "session/confine.h"
 #include "session/session.h"
 
 /* ---- what is told while serving ------------------------------------------- */
@@ -30,11 +31,14 @@
 static void on_log(void *arg, int priority, const char *text)
 {
 	struct fc_mount_job *job = arg;
+	char line[sizeof(job->state_file)];
 
-	if (job->logging)
-		syslog(priority, "%s: %s", job->container, text);
-	else
+	if (job->logging) {
+		snprintf(line, sizeof(line), "%s: %s", job->container, text);
+		fc_steward_log(&job->steward, priority, line);
+	} else if (priority != LOG_DEBUG || job->trace_requests) {
 		fc_cli_say("%s: %s", job->container, text);
+	}
 }
 
 /* Any thread, and two may come in the wrong order. */
@@ -89,7 +93,7 @@ static void lock_memory(struct fc_mount_job *job)
 {
 	bool locked = may_lock_all() && !mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
 
-	if (!locked && swap_in_use())
+	if (!locked && job->swap)
 		on_log(job, LOG_WARNING,
 		       "file content in memory may be swapped out: raise the limit of locked memory (`ulimit -l`)");
 	if (!fc_secret_locked())
@@ -110,21 +114,42 @@ static void close_others(const struct fc_mount_job *job)
 	while ((e = readdir(d))) {
 		int fd = (int)strtol(e->d_name, NULL, 10);
 
-		if (fd > STDERR_FILENO && fd != dirfd(d) && fd != job->ready_fd && !fc_io_file_owns(job->io, fd))
+		if (fd > STDERR_FILENO && fd != dirfd(d) && fd != job->ready_fd && fd != job->steward.fd &&
+		    !fc_io_file_owns(job->io, fd))
 			close(fd);
 	}
 	closedir(d);
 }
 
-static void leave_terminal(void)
+static void leave_terminal(struct fc_mount_job *job)
 {
-	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
+	if (job->null_fd < 0)
 		return;
 	for (int i = 0; i <= STDERR_FILENO; i++)
-		dup2(fd, i);
-	close(fd);
+		dup2(job->null_fd, i);
+	close(job->null_fd);
+	job->null_fd = -1;
+}
+
+/* The last thing that is opened is open: what is not needed from here on is given up. */
+static int on_mounted(void *arg)
+{
+	struct fc_mount_job *job = arg;
+	char *slash = strrchr(job->state_file, '/'), directory[PATH_MAX];
+	int held, rc;
+
+	job->swap = swap_in_use();
+	job->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - job->state_file) : 0, job->state_file);
+	held = fc_confine(slash ? directory : NULL);
+	if (held < 0)
+		return -held;
+	if (!(held & FC_CONFINED_FILES))
+		on_log(job, LOG_DEBUG, "not confined to its files: this kernel has no Landlock");
+	if (!(held & FC_CONFINED_CALLS))
+		on_log(job, LOG_DEBUG, "not confined to the system calls it needs: no seccomp in kernel or build");
+	rc = fc_fs_start(job->fs);
+	return rc ? fc_error_errno(rc) : 0;
 }
 
 /* The mount answers, or could not be made. */
@@ -141,14 +166,11 @@ static void on_ready(void *arg, int error, const char *why)
 		return;
 	}
 	job->answered = true;
-	if (!job->foreground) {
-		openlog("fusecrypt", LOG_PID, LOG_DAEMON);
-		job->logging = true;
-	}
+	job->logging = !job->foreground;
 	lock_memory(job);
 	if (!job->foreground) {
 		fflush(NULL);
-		leave_terminal();
+		leave_terminal(job);
 		/* the parent goes when it reads this */
 		if (write(job->ready_fd, "", 1) != 1)
 			on_log(job, LOG_WARNING, "mounted, but who asked for it is gone");
@@ -261,6 +283,7 @@ static int open_fs(struct fc_mount_job *job, struct fc_unlock_reply *key, struct
 		.read_only = job->read_only,
 		.accept_older = job->accept_older,
 		.header_sequence = key->sequence,
+		.no_threads = true, /* until it is mounted */
 		.commit_seconds = job->options.commit_seconds,
 		.cache_bytes = (size_t)job->options.cache_bytes,
 		.log = on_log,
@@ -351,7 +374,7 @@ static int unlock_and_open(struct fc_mount_job *job, struct fc_fs **fs)
 	return status;
 }
 
-int fc_mount_serve(struct fc_mount_job *job)
+static int serve(struct fc_mount_job *job)
 {
 	struct fc_session_options options = {
 		.fuse_options = job->options.fuse,
@@ -361,18 +384,13 @@ int fc_mount_serve(struct fc_mount_job *job)
 		.gid = job->options.gid,
 		.idle_seconds = job->options.idle_seconds,
 		.debug_requests = job->trace_requests,
+		.mounted = on_mounted,
 		.ready = on_ready,
 		.log = on_log,
 		.arg = job,
 	};
-	struct fc_fs *fs = NULL;
-	int status, rc;
+	int rc, status = unlock_and_open(job, &job->fs);
 
-	status = prepare(job);
-	if (!status)
-		status = fc_mount_check(job);
-	if (!status)
-		status = unlock_and_open(job, &fs);
 	if (status)
 		return status;
 	/* who waits for us may go from now on */
@@ -381,17 +399,40 @@ int fc_mount_serve(struct fc_mount_job *job)
 	options.mountpoint = job->mountpoint;
 	options.read_only = job->read_only;
 	job->locked_fd = fc_locked_open(job->mountpoint);
-	rc = fc_session_run(fs, &options);
+	options.steward = &job->steward;
+	rc = fc_session_run(job->fs, &options);
 	if (rc && !job->answered && !job->mount_error)
 		on_ready(job, rc, NULL);
 	else if (rc && job->answered)
 		on_log(job, LOG_ERR, strerror(rc));
 	if (!job->answered)
 		status = FC_EXIT_MOUNTPOINT;
-	rc = fc_fs_close(fs);
+	rc = fc_fs_close(job->fs);
 	if (rc) {
 		on_log(job, LOG_ERR, "the last changes could not be committed");
 		on_log(job, LOG_ERR, fc_error_text(rc));
 	}
 	return status ? status : rc ? fc_cli_exit(rc) : 0;
+}
+
+int fc_mount_serve(struct fc_mount_job *job)
+{
+	int status, error;
+
+	job->null_fd = -1;
+	status = prepare(job);
+	if (!status)
+		status = fc_mount_check(job);
+	if (status)
+		return status;
+	/* before there is a key */
+	fflush(NULL);
+	error = fc_steward_start(&job->steward, job->mountpoint);
+	if (error) {
+		fc_cli_say("the daemon cannot be started: %s", strerror(error));
+		return FC_EXIT_FAILED;
+	}
+	status = serve(job);
+	fc_steward_end(&job->steward);
+	return status;
 }

@@ -167,6 +167,11 @@ int fc_threads_start(struct fc_fs *fs)
 	return 0;
 }
 
+int fc_fs_start(struct fc_fs *fs)
+{
+	return fs->threads || fs->read_only ? 0 : fc_threads_start(fs);
+}
+
 void fc_threads_stop(struct fc_fs *fs)
 {
 	if (!fs->threads)

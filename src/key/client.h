@@ -42,7 +42,7 @@ struct fc_unlock_request {
 };
 
 /* *reply is in secret memory, the caller frees it (fc_secret_free); NULL on
- * failure. The calling process should have no other children and threads; SIGINT,
+ * failure. The calling process should have no other threads; SIGINT,
  * SIGTERM, SIGHUP and SIGQUIT are passed on to the helper while it runs.
  * 0 or what the helper met (it has told the user) or, with *why set to a
  * sentence, why it could not run. FC_EINTERRUPTED: by one of these signals. */

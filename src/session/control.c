@@ -9,15 +9,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
+
+#include "session/steward.h"
 
 void fc_log(const struct fc_session *session, int priority, const char *format, ...)
 {
@@ -83,62 +81,9 @@ void fc_control_end(struct fc_session *session)
 
 /* ---- unmounting --------------------------------------------------------- */
 
-/* Another file system may have been mounted over ours: that one stays. */
-static bool still_on_top(const struct fc_session *session)
-{
-	struct stat st;
-
-	return stat(session->options->mountpoint, &st) == 0 && st.st_dev == session->device;
-}
-
-static int run_fusermount(const char *mountpoint)
-{
-	const char *argv[] = { "fusermount3", "-u", "-q", "--", mountpoint, NULL };
-	const char *env[] = { "PATH=/usr/bin:/bin:/usr/local/bin", "LC_ALL=C", NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none, defaults;
-	int error, status;
-	pid_t pid;
-
-	sigemptyset(&none);
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGPIPE);
-	posix_spawn_file_actions_init(&actions);
-	for (int fd = 0; fd < 3; fd++)
-		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &defaults);
-	error = posix_spawnp(&pid, argv[0], &actions, &attr, (char **)(uintptr_t)argv, (char **)(uintptr_t)env);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	if (error)
-		return error;
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return errno;
-	}
-	/* It does not say why; mostly it is in use. */
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EBUSY;
-}
-
-/* A plain unmount: nothing happens while files are open. 0 or an errno. */
-static int try_unmount(const struct fc_session *session)
-{
-	const char *mountpoint = session->options->mountpoint;
-
-	if (!still_on_top(session))
-		return EBUSY;
-	if (umount2(mountpoint, UMOUNT_NOFOLLOW) == 0)
-		return 0;
-	return errno == EPERM ? run_fusermount(mountpoint) : errno;
-}
-
 static void leave(struct fc_session *session, const char *why)
 {
-	int committed = fc_fs_commit(session->fs), error = try_unmount(session);
+	int committed = fc_fs_commit(session->fs), error = fc_steward_unmount(session->options->steward);
 
 	if (committed && committed != FC_EROFS)
 		fc_log(session, LOG_ERR, "%s: cannot commit: %s", why, fc_error_text(committed));
@@ -152,7 +97,7 @@ static void leave(struct fc_session *session, const char *why)
 /* Being in use is no news here. */
 static void leave_idle(struct fc_session *session)
 {
-	int error = try_unmount(session);
+	int error = fc_steward_unmount(session->options->steward);
 
 	if (error && error != EBUSY)
 		fc_log(session, LOG_ERR, "idle, but cannot unmount: %s", strerror(error));
@@ -160,39 +105,11 @@ static void leave_idle(struct fc_session *session)
 
 /* ---- once it answers ---------------------------------------------------- */
 
-static void write_setting(dev_t device, const char *name, const char *value)
-{
-	char path[128];
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/%s", major(device), minor(device), name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	/* Without it things go slower, and right. */
-	if (write(fd, value, strlen(value)) < 0)
-		errno = 0;
-	close(fd);
-}
-
-/* The kernel lets a FUSE mount have 1 % of the dirty pages, and little
- * read-ahead, unless root says otherwise. */
-static void raise_limits(dev_t device)
-{
-	write_setting(device, "strict_limit", "0");
-	write_setting(device, "max_ratio", "60");
-	write_setting(device, "read_ahead_kb", "1024");
-}
-
 static void tell_ready(struct fc_session *session)
 {
 	const struct fc_session_options *options = session->options;
-	struct stat st;
-	int error = stat(options->mountpoint, &st) < 0 ? errno : 0;
+	int error = fc_steward_settle(options->steward);
 
-	session->device = st.st_dev;
-	if (!error)
-		raise_limits(st.st_dev);
 	if (options->ready)
 		options->ready(options->arg, error, error ? "the mount does not answer" : "");
 }

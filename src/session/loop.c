@@ -411,6 +411,14 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
+void fc_loop_prepare(struct fc_session *session)
+{
+	struct fc_loop *loop = &session->loop;
+
+	fc_latency_open(&loop->latency);
+	loop->may_spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
+}
+
 int fc_loop_run(struct fc_session *session)
 {
 	struct fc_loop *loop = &session->loop;
@@ -420,8 +428,6 @@ int fc_loop_run(struct fc_session *session)
 	if (!first)
 		return ENOMEM;
 	pthread_mutex_init(&loop->lock, NULL);
-	fc_latency_open(&loop->latency);
-	loop->may_spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;
 	atomic_store(&loop->last_request_ns, fc_now_ns());
 	start_worker(session);
 	/* The token is even and this thread's own: it begins as the reader. */

@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <syslog.h>
 #include <unistd.h>
+
+#include "session/steward.h"
 
 /* Ten years: nobody but us changes what is in the container. */
 #define FOR_EVER (10.0 * 365 * 86400)
@@ -195,15 +196,6 @@ static void tell_failure(struct fc_session *session, int error)
 		options->ready(options->arg, error, why);
 }
 
-/* A connection that was cut leaves a mount that answers ENOTCONN to everything. */
-static void clear_dead_mount(const struct fc_session *session)
-{
-	struct stat st;
-
-	if (stat(session->options->mountpoint, &st) < 0 && errno == ENOTCONN)
-		umount2(session->options->mountpoint, MNT_DETACH | UMOUNT_NOFOLLOW);
-}
-
 /* The kernel shall neither slow us down for the dirty pages that wait for us, nor
  * wait for them when it looks for memory on our behalf. Root may say so; threads
  * started from here on inherit it. */
@@ -221,8 +213,12 @@ static int serve(struct fc_session *session)
 	int error;
 
 	be_io_flusher();
-	error = pthread_create(&control, NULL, fc_control_main, session);
+	fc_loop_prepare(session);
+	error = session->options->mounted(session->options->arg);
+	if (!error)
+		error = pthread_create(&control, NULL, fc_control_main, session);
 	if (error) {
+		fc_latency_close(&session->loop.latency);
 		tell_failure(session, error);
 		return error;
 	}
@@ -259,7 +255,7 @@ int fc_session_run(struct fc_fs *fs, const struct fc_session_options *options)
 	}
 	if (session->fuse) {
 		fuse_session_unmount(session->fuse);
-		clear_dead_mount(session);
+		fc_steward_clear(options->steward);
 		fuse_session_destroy(session->fuse);
 	}
 	if (options->debug_requests)

@@ -10,6 +10,8 @@
 
 #include "fusecrypt/container.h"
 
+struct fc_steward;
+
 struct fc_session_options {
 	const char *container;  /* absolute path, shown as the mount's source */
 	const char *mountpoint; /* absolute path */
@@ -19,7 +21,11 @@ struct fc_session_options {
 	bool debug_requests;   /* counts of requests by kind on standard error at the end */
 	bool own_uid, own_gid; /* show uid, gid for all files */
 	uint32_t uid, gid;
-	unsigned idle_seconds; /* 0: never unmount by itself */
+	unsigned idle_seconds;      /* 0: never unmount by itself */
+	struct fc_steward *steward; /* started for this mountpoint */
+	/* The mount is made and everything open; no thread was started by the session
+	 * yet. From here on it opens nothing. 0 or an errno: then it is given up. */
+	int (*mounted)(void *arg);
 	/* Called once when the mount answers (0) or could not be made (an errno). */
 	void (*ready)(void *arg, int error, const char *why);
 	/* Trouble later: priority as in syslog(3). */

@@ -9,6 +9,8 @@
  *   request.c  one request: checked, counted, and answered here or by libfuse
  *   names.c, attr.c, data.c, dir.c   the operations
  *   control.c  signals, idleness, unmounting, telling that the mount answers
+ *   steward.c  another process, for what needs privileges
+ *   confine.c  gives up whatever serving does not need
  *
  * Locks: none is held while replying or calling fc_fs_*. The order where two
  * are taken: fc_loop.lock, then nothing; fc_session.fresh_lock, then nothing.
@@ -105,7 +107,6 @@ struct fc_session {
 	struct fc_fresh fresh[FC_FRESH_SLOTS];
 	_Atomic uint64_t checked[FC_CHECKED_SLOTS];
 	int signal_read, signal_write; /* a pipe: a signal's number, or 0 to end the control thread */
-	dev_t device;                  /* st_dev of the mount; control thread only */
 	char trouble[256];             /* the last thing libfuse said while mounting */
 };
 
@@ -127,7 +128,9 @@ ssize_t fc_init_writev(int fd, struct iovec *iov, int count, void *userdata);
 uint64_t fc_init_amend(uint64_t offered, uint64_t chosen);
 
 /* ---- loop.c ------------------------------------------------------------- */
-/* Serves until the connection ends, with the calling thread and others. 0 or an errno. */
+/* Opens and looks up what the loop needs besides the device. */
+void fc_loop_prepare(struct fc_session *session);
+/* Then: serves until the connection ends, with the calling thread and others. 0 or an errno. */
 int fc_loop_run(struct fc_session *session);
 /* Around what waits for other requests to be served, within a request. False
  * where too many wait already: then it must not be done, and there is no end. */

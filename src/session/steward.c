@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session/steward.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
+
+/* Packets: that is the request; the answer is an int32_t, a log line has none. */
+enum request { REQUEST_SETTLE = 1, REQUEST_UNMOUNT, REQUEST_CLEAR, REQUEST_LOG };
+
+struct packet {
+	uint32_t request;
+	int32_t priority;
+	char text[900];
+};
+
+/* ---- the steward itself --------------------------------------------------- */
+
+struct duty {
+	const char *mountpoint;
+	dev_t device; /* of the mount, 0: not known */
+	char ident[32];
+};
+
+static int run_fusermount(const char *mountpoint, bool lazy)
+{
+	const char *argv[] = { "fusermount3", lazy ? "-uz" : "-u", "-q", "--", mountpoint, NULL };
+	const char *env[] = { "PATH=/usr/bin:/bin:/usr/local/bin", "LC_ALL=C", NULL };
+	posix_spawnattr_t attr;
+	sigset_t defaults;
+	int error, status;
+	pid_t pid;
+
+	sigfillset(&defaults);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigdefault(&attr, &defaults);
+	error = posix_spawnp(&pid, argv[0], NULL, &attr, (char **)(uintptr_t)argv, (char **)(uintptr_t)env);
+	posix_spawnattr_destroy(&attr);
+	if (error)
+		return error;
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return errno;
+	}
+	/* It does not say why; mostly it is in use. */
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EBUSY;
+}
+
+/* A plain unmount: nothing happens while files are open. */
+static int unmount(const struct duty *duty)
+{
+	struct stat st;
+
+	/* Another file system may have been mounted over ours: that one stays. */
+	if (!duty->device || stat(duty->mountpoint, &st) || st.st_dev != duty->device)
+		return EBUSY;
+	if (umount2(duty->mountpoint, UMOUNT_NOFOLLOW) == 0)
+		return 0;
+	return errno == EPERM ? run_fusermount(duty->mountpoint, false) : errno;
+}
+
+/* A connection that was cut leaves a mount that answers ENOTCONN to everything. */
+static int clear(const struct duty *duty)
+{
+	struct stat st;
+
+	if (stat(duty->mountpoint, &st) == 0 || errno != ENOTCONN)
+		return 0;
+	if (umount2(duty->mountpoint, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+		return 0;
+	return errno == EPERM ? run_fusermount(duty->mountpoint, true) : errno;
+}
+
+static void write_setting(dev_t device, const char *name, const char *value)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/%s", major(device), minor(device), name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	/* Without it things go slower, and right. */
+	if (write(fd, value, strlen(value)) < 0)
+		errno = 0;
+	close(fd);
+}
+
+static int settle(struct duty *duty)
+{
+	struct stat st;
+
+	if (stat(duty->mountpoint, &st) < 0)
+		return errno;
+	duty->device = st.st_dev;
+	/* The kernel lets a FUSE mount have 1 % of the dirty pages, and little
+	 * read-ahead, unless root says otherwise. */
+	write_setting(st.st_dev, "strict_limit", "0");
+	write_setting(st.st_dev, "max_ratio", "60");
+	write_setting(st.st_dev, "read_ahead_kb", "1024");
+	return 0;
+}
+
+static void serve(struct duty *duty, int fd)
+{
+	struct packet p;
+	int32_t answer;
+	ssize_t n;
+
+	for (;;) {
+		n = read(fd, &p, sizeof(p));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < (ssize_t)offsetof(struct packet, text))
+			return;
+		switch (p.request) {
+		case REQUEST_SETTLE:
+			answer = settle(duty);
+			break;
+		case REQUEST_UNMOUNT:
+			answer = unmount(duty);
+			break;
+		case REQUEST_CLEAR:
+			answer = clear(duty);
+			break;
+		case REQUEST_LOG:
+			syslog(LOG_PRI((unsigned)p.priority), "%.*s", (int)(n - (ssize_t)offsetof(struct packet, text)),
+			       p.text);
+			continue;
+		default:
+			return;
+		}
+		if (write(fd, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
+			return;
+	}
+}
+
+/* Nothing of the daemon's stays: neither its container nor its terminal. */
+static int keep_only(int fd)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (null < 0)
+		return -1;
+	for (int i = 0; i <= STDERR_FILENO; i++)
+		if (dup2(null, i) < 0)
+			return -1;
+	if (fd != STDERR_FILENO + 1 && dup3(fd, STDERR_FILENO + 1, O_CLOEXEC) < 0)
+		return -1;
+	return close_range(STDERR_FILENO + 2, ~0u, 0) ? -1 : STDERR_FILENO + 1;
+}
+
+static void run(const char *mountpoint, int fd, pid_t daemon)
+{
+	static const int left_to_daemon[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE };
+	struct duty duty = { .mountpoint = mountpoint };
+	sigset_t none;
+
+	for (size_t i = 0; i < sizeof(left_to_daemon) / sizeof(left_to_daemon[0]); i++)
+		signal(left_to_daemon[i], SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	prctl(PR_SET_PDEATHSIG, 0);
+	prctl(PR_SET_NAME, "fusecrypt-aid");
+	fd = keep_only(fd);
+	if (fd < 0 || chdir("/"))
+		_exit(1);
+	/* the lines are the daemon's */
+	snprintf(duty.ident, sizeof(duty.ident), "fusecrypt[%d]", (int)daemon);
+	openlog(duty.ident, 0, LOG_DAEMON);
+	serve(&duty, fd);
+	_exit(0);
+}
+
+/* ---- the daemon's side ---------------------------------------------------- */
+
+int fc_steward_start(struct fc_steward *s, const char *mountpoint)
+{
+	pid_t daemon = getpid();
+	int fd[2];
+
+	s->fd = -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd))
+		return errno;
+	s->pid = fork();
+	if (s->pid < 0) {
+		int error = errno;
+
+		close(fd[0]);
+		close(fd[1]);
+		return error;
+	}
+	if (s->pid == 0)
+		run(mountpoint, fd[1], daemon);
+	close(fd[1]);
+	fcntl(fd[0], F_SETFL, O_NONBLOCK);
+	s->fd = fd[0];
+	return 0;
+}
+
+void fc_steward_end(struct fc_steward *s)
+{
+	if (s->fd < 0)
+		return;
+	close(s->fd);
+	s->fd = -1;
+	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* True when it can be; false: it is gone. */
+static bool wait_for(const struct fc_steward *s, short events)
+{
+	struct pollfd p = { .fd = s->fd, .events = events };
+
+	while (poll(&p, 1, -1) < 0)
+		if (errno != EINTR)
+			return false;
+	return p.revents & events;
+}
+
+static int ask(struct fc_steward *s, enum request request)
+{
+	struct packet p = { .request = (uint32_t)request };
+	const size_t n = offsetof(struct packet, text);
+	int32_t answer;
+
+	/* read and write, and not send and receive: no right to use sockets is needed */
+	while (write(s->fd, &p, n) != (ssize_t)n)
+		if ((errno != EAGAIN && errno != EINTR) || !wait_for(s, POLLOUT))
+			return ESRCH;
+	while (read(s->fd, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
+		if ((errno != EAGAIN && errno != EINTR) || !wait_for(s, POLLIN))
+			return ESRCH;
+	return answer;
+}
+
+int fc_steward_settle(struct fc_steward *s)
+{
+	return ask(s, REQUEST_SETTLE);
+}
+
+int fc_steward_unmount(struct fc_steward *s)
+{
+	return ask(s, REQUEST_UNMOUNT);
+}
+
+int fc_steward_clear(struct fc_steward *s)
+{
+	return ask(s, REQUEST_CLEAR);
+}
+
+void fc_steward_log(struct fc_steward *s, int priority, const char *text)
+{
+	struct packet p = { .request = REQUEST_LOG, .priority = priority };
+	size_t n = strnlen(text, sizeof(p.text));
+
+	memcpy(p.text, text, n);
+	/* Who logs may be what the steward waits for: lost rather than late. */
+	if (write(s->fd, &p, offsetof(struct packet, text) + n) < 0)
+		errno = 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The steward: a small process that does for a daemon what that may no longer do
+ * once it has confined itself: unmounting (fusermount3 is to be executed, umount(2)
+ * to be permitted), settings below /sys, the system's log. It is started before
+ * any key is in memory, holds nothing but its end of a socketpair, and does only
+ * these things, to one mount point: a daemon that was taken over gains no more.
+ * It ends when the daemon does, and leaves signals to it.
+ */
+#ifndef FC_SESSION_STEWARD_H
+#define FC_SESSION_STEWARD_H
+
+#include <sys/types.h>
+
+struct fc_steward {
+	int fd; /* -1: none */
+	pid_t pid;
+};
+
+/* A child of this process, which should have one thread. mountpoint: absolute. 0 or an errno. */
+int fc_steward_start(struct fc_steward *s, const char *mountpoint);
+/* Closes the connection and waits until it has ended. */
+void fc_steward_end(struct fc_steward *s);
+
+/* One thread at a time for these; each waits for the answer, 0 or an errno. */
+/* The mount was made: asks it for its root, until it answers, and raises the kernel's limits for it. */
+int fc_steward_settle(struct fc_steward *s);
+/* A plain unmount of what settle saw: EBUSY while it is in use, or something else lies on top. */
+int fc_steward_unmount(struct fc_steward *s);
+/* Takes away a mount whose connection was cut, if there is one. */
+int fc_steward_clear(struct fc_steward *s);
+
+/* Any thread, never waits: a line for the log, priority as in syslog(3), cut
+ * after 900 bytes. Lost if there are very many at once. */
+void fc_steward_log(struct fc_steward *s, int priority, const char *text);
+
+#endif
