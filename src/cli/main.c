@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/complete.h"
 #include "cli/mount_helper.h"
 
 static int run_help(int argc, char **argv);
@@ -179,6 +180,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("fusecrypt " FC_VERSION);
+		return finish(FC_EXIT_DONE);
+	}
+	if (!strcmp(argv[1], "--complete")) {
+		fc_complete(argc - 2, argv + 2);
 		return finish(FC_EXIT_DONE);
 	}
 	opterr = 0; /* getopt would speak for a program named after the subcommand */

@@ -140,6 +140,17 @@ int fc_mount_options_parse(struct fc_mount_options *o, const char *text, char *w
 	return rc;
 }
 
+const char *fc_mount_options_name(size_t i)
+{
+	static const char *const own[] = { "ro",   "rw",   "commit=",          "cache=",   "idle=",
+					   "uid=", "gid=", "passphrase-file=", "key-file=" };
+	const size_t n = sizeof(own) / sizeof(own[0]);
+
+	if (i < n)
+		return own[i];
+	return i - n < sizeof(to_fuse) / sizeof(to_fuse[0]) ? to_fuse[i - n] : NULL;
+}
+
 void fc_mount_options_free(struct fc_mount_options *o)
 {
 	free(o->passphrase_file);

@@ -21,6 +21,8 @@ struct fc_mount_options {
 /* Takes a comma-separated list, over what earlier lists said. In a value, `\,`
  * is a comma and `\\` a backslash. 0 or FC_EINVAL with a sentence in why. */
 int fc_mount_options_parse(struct fc_mount_options *o, const char *text, char *why, size_t n);
+/* The i-th word that has an effect, with its `=` if it takes a value; NULL past the end. */
+const char *fc_mount_options_name(size_t i);
 void fc_mount_options_free(struct fc_mount_options *o);
 
 #endif
