@@ -21,8 +21,10 @@
 #include <unistd.h>
 
 #include "key/keyfile.h"
+#include "key/recovery.h"
 #include "secret/secret.h"
-#include "unlock_ask.h"
+#include "unlock_program.h"
+#include "unlock_sandbox.h"
 #include "unlock_secret.h"
 
 #define TRIES 3
@@ -34,6 +36,7 @@ struct unlock {
 	struct unlock_secret *secret;
 	struct fc_unlock_reply *reply;
 	struct fc_headers *headers;
+	struct fc_slot_found found; /* in headers */
 };
 
 static const char usage[] = "fusecrypt-unlock is run by fusecrypt, to ask for secrets: see fusecrypt-unlock(8)\n";
@@ -182,19 +185,22 @@ static bool has_kind(const struct fc_headers *h, uint32_t kind)
 	return false;
 }
 
+static int take_found(struct unlock *u)
+{
+	struct fc_unlock_reply *r = u->reply;
+
+	r->opened_slot = u->found.slot;
+	r->sequence = u->found.sequence;
+	r->opened = *u->found.at;
+	return 0;
+}
+
 static int try_secret(struct unlock *u)
 {
 	const struct unlock_secret *s = u->secret;
-	struct fc_unlock_reply *r = u->reply;
-	struct fc_slot_found found;
-	int rc = fc_slot_unlock(u->headers, s->kind, s->bytes, s->n, r->master, &found);
+	int rc = fc_slot_unlock(u->headers, s->kind, s->bytes, s->n, u->reply->master, &u->found);
 
-	if (rc)
-		return rc;
-	r->opened_slot = found.slot;
-	r->sequence = found.sequence;
-	r->opened = *found.at;
-	return 0;
+	return rc ? rc : take_found(u);
 }
 
 static void say_refused(struct unlock *u, int rc)
@@ -217,23 +223,66 @@ static void say_refused(struct unlock *u, int rc)
 		unlock_say("%s cannot be opened: %s", container, fc_error_text(rc));
 }
 
+/* What was typed may be a recovery code instead: 0, or *group names the one that is mistyped. */
+static int try_typed_code(struct unlock *u, unsigned *group)
+{
+	struct unlock_secret *s = u->secret;
+	int rc;
+
+	*group = 0;
+	if (!has_kind(u->headers, FC_SLOT_KIND_RECOVERY))
+		return FC_EBADKEY;
+	rc = fc_recovery_parse((const char *)s->bytes, s->n, s->again, group);
+	if (rc)
+		return FC_EBADKEY;
+	rc = fc_slot_unlock(u->headers, FC_SLOT_KIND_RECOVERY, s->again, FC_RECOVERY_BYTES, u->reply->master,
+			    &u->found);
+	return rc ? rc : take_found(u);
+}
+
+/* Whether a passphrase or a recovery code, as it was typed. */
+static int try_typed(struct unlock *u)
+{
+	char text[64];
+	unsigned group;
+	int rc;
+
+	/* no container has an empty one: do not spend a second on it */
+	if (!u->secret->n)
+		return FC_EBADKEY;
+	if (!try_typed_code(u, &group))
+		return 0;
+	rc = try_secret(u);
+	if (rc != FC_EBADKEY || !group)
+		return rc;
+	snprintf(text, sizeof(text), "Group %u of that recovery code is mistyped.", group);
+	unlock_remark(text);
+	return rc;
+}
+
 static int open_asking(struct unlock *u)
 {
+	struct unlock_secret *s = u->secret;
 	int rc = FC_EBADKEY;
 
-	u->secret->kind = FC_SLOT_KIND_PASSPHRASE;
+	s->kind = FC_SLOT_KIND_PASSPHRASE;
 	if (!has_kind(u->headers, FC_SLOT_KIND_PASSPHRASE)) {
 		unlock_say("%s has no passphrase: use --key-file or --recovery-code-file", u->request.container);
 		return FC_EBADKEY;
 	}
 	for (int i = 0; i < TRIES && rc == FC_EBADKEY; i++) {
-		rc = unlock_passphrase_asked(u->request.container, false, u->secret);
+		rc = unlock_passphrase_asked(u->request.container, false, s);
 		if (rc)
 			return rc;
-		/* no container has an empty one: do not spend a second on it */
-		rc = u->secret->n ? try_secret(u) : FC_EBADKEY;
+		/* a program that knows one answer only need not be asked three times */
+		rc = FC_EBADKEY;
+		if (i && unlock_program_there() && s->n == s->last_n && !sodium_memcmp(s->last, s->bytes, s->n))
+			break;
+		memcpy(s->last, s->bytes, s->n);
+		s->last_n = s->n;
+		rc = try_typed(u);
 		if (rc == FC_EBADKEY && i + 1 < TRIES)
-			unlock_tell("That does not open it.");
+			unlock_remark("That does not open it.");
 	}
 	if (rc)
 		say_refused(u, rc);
@@ -488,10 +537,12 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (fc_secret_init() || fc_secret_harden()) {
+	if (unlock_sandbox_start() || fc_secret_init() || fc_secret_harden()) {
 		unlock_say("core dumps cannot be switched off: not asking for secrets");
 		return 1;
 	}
+	if (unlock_program_start())
+		return 1;
 	lock_memory();
 	u.secret = fc_secret_alloc(sizeof(*u.secret));
 	u.reply = fc_secret_alloc(sizeof(*u.reply));
@@ -499,8 +550,13 @@ int main(int argc, char **argv)
 		unlock_say("out of memory");
 		return 1;
 	}
+	if (unlock_sandbox()) {
+		unlock_say("the helper cannot be confined: not asking for secrets");
+		return 1;
+	}
 	if (u.ask) {
 		rc = do_ask(&u);
+		unlock_program_end();
 		fc_secret_free(u.secret);
 		return rc == FC_EINTERRUPTED ? 130 : rc == FC_EBADKEY ? 3 : rc ? 1 : 0;
 	}
@@ -512,6 +568,7 @@ int main(int argc, char **argv)
 		rc = FC_EIO;
 		unlock_recovery_void(u.request.create ? u.request.from.recovery_file : u.request.fresh.recovery_file);
 	}
+	unlock_program_end();
 	fc_secret_free(u.reply);
 	fc_secret_free(u.secret);
 	free(u.headers);

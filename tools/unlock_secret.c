@@ -15,6 +15,7 @@
 #include "key/keyfile.h"
 #include "key/recovery.h"
 #include "unlock_ask.h"
+#include "unlock_program.h"
 
 #define TRIES 3
 
@@ -33,12 +34,29 @@ static int say_terminal(int rc)
 {
 	if (rc == FC_ENXIO)
 		unlock_say("no passphrase was given and there is no terminal to ask on: use --passphrase-file, "
-			   "--passphrase-fd or --key-file");
+			   "--passphrase-fd or --key-file, or name a program that asks in FUSECRYPT_ASKPASS");
 	else if (rc == FC_EFBIG)
 		unlock_say("the passphrase is longer than %u bytes", FC_PASSPHRASE_MAX);
 	else if (rc && rc != FC_EINTERRUPTED)
 		unlock_say("the terminal cannot be read");
 	return rc;
+}
+
+void unlock_remark(const char *line)
+{
+	if (unlock_tell(line) && unlock_program_there())
+		unlock_say("%s", line);
+}
+
+/* On the terminal, else by a program. */
+static int ask(const char *prompt, uint8_t *buf, size_t room, size_t *n)
+{
+	int rc = unlock_ask(prompt, buf, room, n);
+
+	if (rc != FC_ENXIO || !unlock_program_there())
+		return say_terminal(rc);
+	rc = unlock_program_ask(prompt, buf, room, n);
+	return rc == FC_EFBIG ? say_terminal(rc) : rc;
 }
 
 /* Reads the first line of what a file or descriptor holds. */
@@ -138,19 +156,19 @@ static int ask_twice(const char *prompt, struct unlock_secret *s)
 	int rc;
 
 	for (int i = 0; i < TRIES; i++) {
-		rc = say_terminal(unlock_ask(prompt, s->bytes, sizeof(s->bytes), &s->n));
+		rc = ask(prompt, s->bytes, sizeof(s->bytes), &s->n);
 		if (rc)
 			return rc;
 		if (!s->n) {
-			unlock_tell("An empty passphrase protects nothing.");
+			unlock_remark("An empty passphrase protects nothing.");
 			continue;
 		}
-		rc = say_terminal(unlock_ask("The same again: ", s->again, sizeof(s->again), &again_n));
+		rc = ask("The same again: ", s->again, sizeof(s->again), &again_n);
 		if (rc)
 			return rc;
 		if (again_n == s->n && !sodium_memcmp(s->again, s->bytes, s->n))
 			return 0;
-		unlock_tell("They differ.");
+		unlock_remark("They differ.");
 	}
 	unlock_say("no passphrase was agreed on");
 	return FC_EINVAL;
@@ -177,7 +195,7 @@ int unlock_passphrase_asked(const char *container, bool fresh, struct unlock_sec
 	terminal_text(prompt, sizeof(prompt), "%s for %s: ", fresh ? "New passphrase" : "Passphrase", container);
 	if (fresh)
 		return ask_twice(prompt, s);
-	return say_terminal(unlock_ask(prompt, s->bytes, sizeof(s->bytes), &s->n));
+	return ask(prompt, s->bytes, sizeof(s->bytes), &s->n);
 }
 
 static int write_code(int fd, const char *text)
@@ -277,6 +295,8 @@ int unlock_recovery_offered(const char *container, struct unlock_secret *s, bool
 	terminal_text(prompt, sizeof(prompt),
 		      "Make a recovery code too, which opens %s when the passphrase is forgotten? [y/n] ", container);
 	*wanted = false;
+	if (unlock_program_there())
+		return 0; /* it asks for secrets */
 	for (int i = 0; i < TRIES; i++) {
 		int rc = say_terminal(unlock_ask_shown(prompt, s->again, sizeof(s->again) - 1, &n));
 

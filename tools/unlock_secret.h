@@ -13,16 +13,21 @@ struct unlock_secret {
 	size_t file_bytes; /* key file: its size */
 	uint8_t bytes[FC_PASSPHRASE_MAX];
 	uint8_t again[FC_PASSPHRASE_MAX];
+	size_t last_n; /* the answer before this one */
+	uint8_t last[FC_PASSPHRASE_MAX];
 };
 
 /* `fusecrypt: ` and a sentence on standard error. */
 __attribute__((format(printf, 1, 2))) void unlock_say(const char *format, ...);
 
+/* A line for whoever is asked. */
+void unlock_remark(const char *line);
+
 /* Each 0 or FC_E*, having said why. */
 int unlock_passphrase_given(const struct fc_secret_from *from, struct unlock_secret *s);
 int unlock_key_file_given(const char *path, bool fresh, struct unlock_secret *s);
 int unlock_recovery_given(const char *path, struct unlock_secret *s);
-/* Asks on the terminal; a new passphrase twice, until both agree. */
+/* Asks on the terminal, or by a program (unlock_program.h); a new passphrase twice, until both agree. */
 int unlock_passphrase_asked(const char *container, bool fresh, struct unlock_secret *s);
 /* Draws a code and writes it to a new file, to standard output for "-", or for
  * NULL shows it on the terminal. */

@@ -114,6 +114,19 @@ expect(code, 0, "key change of a recovery code: " + said)
 second = CODE.findall(said)
 expect((by_code(first[0]), by_code(second[0]), by_code(shown[0])), (3, 0, 0), "recovery codes")
 
+# a recovery code may be typed where the passphrase is asked for; a mistyped group of it is named
+t = Terminal(F, "key", "change", "box", "--slot", "2")
+t.wait_for("Passphrase for box: ")
+t.type(second[0][:13] + ("1" if second[0][13] == "0" else "0") + second[0][14:] + "\n")
+t.wait_for("Group 3 of that recovery code is mistyped.")
+t.wait_for("Passphrase for box: ")
+t.type(second[0].lower() + "\n")
+code, said = t.end()
+expect(code, 0, "opened by a typed recovery code: " + said)
+third = CODE.findall(said)
+expect((by_code(second[0]), by_code(third[0])), (3, 0), "recovery codes")
+second = third
+
 # removing asks for one of another slot
 t = Terminal(F, "key", "remove", "box", "--slot", "0")
 code, said = t.end()
