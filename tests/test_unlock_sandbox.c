@@ -18,17 +18,22 @@
 #include "config.h"
 
 /* Runs f in a process of its own; what it returns. */
-static int confined(int (*f)(void))
+static int confined_but(bool sockets, int (*f)(void))
 {
 	pid_t pid = fork();
 	int status;
 
 	ck_assert_int_ge(pid, 0);
 	if (!pid)
-		_exit(unlock_sandbox_start() || unlock_sandbox() ? 99 : f());
+		_exit(unlock_sandbox_start() || unlock_sandbox(sockets) ? 99 : f());
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert(WIFEXITED(status));
 	return WEXITSTATUS(status);
+}
+
+static int confined(int (*f)(void))
+{
+	return confined_but(false, f);
 }
 
 #if FC_HAVE_SECCOMP
@@ -46,6 +51,15 @@ static int no_network(void)
 	if (!refused(socket(AF_NETLINK, SOCK_RAW, 0)) || !refused(socketpair(AF_UNIX, SOCK_STREAM, 0, pair)))
 		return 2;
 	return refused(connect(0, NULL, 0)) && refused(bind(0, NULL, 0)) && refused(listen(0, 1)) ? 0 : 3;
+}
+
+static int sockets_only(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || refused(connect(fd, NULL, 0)))
+		return 1;
+	return refused(bind(fd, NULL, 0)) && refused(listen(fd, 1)) && refused(accept(fd, NULL, NULL)) ? 0 : 2;
 }
 
 static int nothing_executed(void)
@@ -93,7 +107,9 @@ static int work_goes_on(void)
 START_TEST(forbidden_calls_fail)
 {
 	ck_assert_int_eq(confined(no_network), 0);
+	ck_assert_int_eq(confined_but(true, sockets_only), 0);
 	ck_assert_int_eq(confined(nothing_executed), 0);
+	ck_assert_int_eq(confined_but(true, nothing_executed), 0);
 	ck_assert_int_eq(confined(others_left_alone), 0);
 }
 END_TEST

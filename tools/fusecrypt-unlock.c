@@ -23,21 +23,10 @@
 #include "key/keyfile.h"
 #include "key/recovery.h"
 #include "secret/secret.h"
+#include "unlock.h"
 #include "unlock_program.h"
 #include "unlock_sandbox.h"
-#include "unlock_secret.h"
-
-#define TRIES 3
-
-struct unlock {
-	bool ask; /* for several openings; the line is the reply */
-	int reply_fd;
-	struct fc_unlock_request request;
-	struct unlock_secret *secret;
-	struct fc_unlock_reply *reply;
-	struct fc_headers *headers;
-	struct fc_slot_found found; /* in headers */
-};
+#include "unlock_tpm2.h"
 
 static const char usage[] = "fusecrypt-unlock is run by fusecrypt, to ask for secrets: see fusecrypt-unlock(8)\n";
 
@@ -171,12 +160,14 @@ static const char *kind_name(uint32_t kind)
 		return "passphrase";
 	case FC_SLOT_KIND_KEY_FILE:
 		return "key file";
+	case FC_SLOT_KIND_TPM2:
+		return "TPM";
 	default:
 		return "recovery code";
 	}
 }
 
-static bool has_kind(const struct fc_headers *h, uint32_t kind)
+bool unlock_has_kind(const struct fc_headers *h, uint32_t kind)
 {
 	for (int c = 0; c < 2; c++)
 		for (unsigned i = 0; !h->status[c] && i < FC_SLOTS; i++)
@@ -195,7 +186,7 @@ static int take_found(struct unlock *u)
 	return 0;
 }
 
-static int try_secret(struct unlock *u)
+int unlock_try_secret(struct unlock *u)
 {
 	const struct unlock_secret *s = u->secret;
 	int rc = fc_slot_unlock(u->headers, s->kind, s->bytes, s->n, u->reply->master, &u->found);
@@ -207,7 +198,7 @@ static void say_refused(struct unlock *u, int rc)
 {
 	const char *container = u->request.container, *kind = kind_name(u->secret->kind);
 
-	if (rc == FC_EBADKEY && !has_kind(u->headers, u->secret->kind))
+	if (rc == FC_EBADKEY && !unlock_has_kind(u->headers, u->secret->kind))
 		unlock_say("%s has no %s: no key opens it", container, kind);
 	else if (rc == FC_EBADKEY)
 		unlock_say("no key opens %s: this is not its %s", container, kind);
@@ -230,7 +221,7 @@ static int try_typed_code(struct unlock *u, unsigned *group)
 	int rc;
 
 	*group = 0;
-	if (!has_kind(u->headers, FC_SLOT_KIND_RECOVERY))
+	if (!unlock_has_kind(u->headers, FC_SLOT_KIND_RECOVERY))
 		return FC_EBADKEY;
 	rc = fc_recovery_parse((const char *)s->bytes, s->n, s->again, group);
 	if (rc)
@@ -252,7 +243,7 @@ static int try_typed(struct unlock *u)
 		return FC_EBADKEY;
 	if (!try_typed_code(u, &group))
 		return 0;
-	rc = try_secret(u);
+	rc = unlock_try_secret(u);
 	if (rc != FC_EBADKEY || !group)
 		return rc;
 	snprintf(text, sizeof(text), "Group %u of that recovery code is mistyped.", group);
@@ -266,11 +257,11 @@ static int open_asking(struct unlock *u)
 	int rc = FC_EBADKEY;
 
 	s->kind = FC_SLOT_KIND_PASSPHRASE;
-	if (!has_kind(u->headers, FC_SLOT_KIND_PASSPHRASE)) {
+	if (!unlock_has_kind(u->headers, FC_SLOT_KIND_PASSPHRASE)) {
 		unlock_say("%s has no passphrase: use --key-file or --recovery-code-file", u->request.container);
 		return FC_EBADKEY;
 	}
-	for (int i = 0; i < TRIES && rc == FC_EBADKEY; i++) {
+	for (int i = 0; i < UNLOCK_TRIES && rc == FC_EBADKEY; i++) {
 		rc = unlock_passphrase_asked(u->request.container, false, s);
 		if (rc)
 			return rc;
@@ -281,7 +272,7 @@ static int open_asking(struct unlock *u)
 		memcpy(s->last, s->bytes, s->n);
 		s->last_n = s->n;
 		rc = try_typed(u);
-		if (rc == FC_EBADKEY && i + 1 < TRIES)
+		if (rc == FC_EBADKEY && i + 1 < UNLOCK_TRIES)
 			unlock_remark("That does not open it.");
 	}
 	if (rc)
@@ -305,7 +296,7 @@ static int open_given(struct unlock *u, int i)
 		return 0;
 	if (rc)
 		return rc;
-	rc = try_secret(u);
+	rc = unlock_try_secret(u);
 	if (rc)
 		say_refused(u, rc);
 	return rc ? rc : 1;
@@ -345,6 +336,15 @@ static int open_by_given(struct unlock *u)
 	return first;
 }
 
+static int confine(const struct unlock *u)
+{
+	int rc = unlock_sandbox(u->tpm2_sockets);
+
+	if (rc)
+		unlock_say("the helper cannot be confined: not asking for secrets");
+	return rc;
+}
+
 static int do_open(struct unlock *u)
 {
 	struct fc_io *io = NULL;
@@ -363,12 +363,19 @@ static int do_open(struct unlock *u)
 		return FC_EBADKEY;
 	}
 	leave_out_slots(u);
-	return fc_secret_given(&u->request.from) ? open_by_given(u) : open_asking(u);
+	unlock_tpm2_prepare(u);
+	rc = confine(u);
+	if (rc)
+		return rc;
+	if (fc_secret_given(&u->request.from))
+		return open_by_given(u);
+	rc = unlock_open_by_tpm2(u);
+	return rc == FC_EBADKEY ? open_asking(u) : rc;
 }
 
 /* ---- new slots ---------------------------------------------------------- */
 
-static int new_slot(struct unlock *u, const struct fc_kdf_cost *cost)
+int unlock_new_slot(struct unlock *u, const struct fc_kdf_cost *cost)
 {
 	struct unlock_secret *s = u->secret;
 	struct fc_unlock_reply *r = u->reply;
@@ -390,7 +397,7 @@ static int new_stretched(struct unlock *u)
 
 	if (rc)
 		unlock_say("--kdf %s: %s", u->request.kdf, fc_error_text(rc));
-	return rc ? rc : new_slot(u, &cost);
+	return rc ? rc : unlock_new_slot(u, &cost);
 }
 
 static int new_passphrase(struct unlock *u, const struct fc_secret_from *from)
@@ -415,7 +422,7 @@ static int new_key_file(struct unlock *u, const char *path)
 	if (rc)
 		return rc;
 	/* A short file may hold a word that can be guessed. */
-	return u->secret->file_bytes < FC_KEYFILE_SHORT ? new_stretched(u) : new_slot(u, &none);
+	return u->secret->file_bytes < FC_KEYFILE_SHORT ? new_stretched(u) : unlock_new_slot(u, &none);
 }
 
 /* path NULL: shown on the terminal. Last of what is made: then it is not in vain. */
@@ -426,7 +433,7 @@ static int new_recovery(struct unlock *u, const char *path)
 
 	if (rc)
 		return rc;
-	rc = new_slot(u, &none);
+	rc = unlock_new_slot(u, &none);
 	if (rc)
 		unlock_recovery_void(path);
 	return rc;
@@ -438,6 +445,9 @@ static int do_create(struct unlock *u)
 	bool given = from->passphrase_file || from->passphrase_fd >= 0, offered = false;
 	int rc = 0;
 
+	rc = confine(u);
+	if (rc)
+		return rc;
 	randombytes_buf(u->reply->master, FC_KEY_BYTES);
 	if (given || !from->key_file)
 		rc = new_passphrase(u, from);
@@ -481,6 +491,8 @@ static int do_wrap(struct unlock *u)
 			return new_key_file(u, fresh->key_file);
 		unlock_say("the new key file is missing: give it with --new-key-file");
 		return FC_EINVAL;
+	case FC_SLOT_KIND_TPM2:
+		return unlock_new_tpm2(u, fresh);
 	default:
 		return new_recovery(u, fresh->recovery_file);
 	}
@@ -493,8 +505,10 @@ static int do_ask(struct unlock *u)
 {
 	const struct fc_secret_from *from = &u->request.from;
 	struct unlock_secret *s = u->secret;
-	int rc;
+	int rc = confine(u);
 
+	if (rc)
+		return rc;
 	if (from->passphrase_file || from->passphrase_fd >= 0)
 		rc = unlock_passphrase_given(from, s);
 	else
@@ -550,10 +564,6 @@ int main(int argc, char **argv)
 		unlock_say("out of memory");
 		return 1;
 	}
-	if (unlock_sandbox()) {
-		unlock_say("the helper cannot be confined: not asking for secrets");
-		return 1;
-	}
 	if (u.ask) {
 		rc = do_ask(&u);
 		unlock_program_end();
@@ -569,6 +579,7 @@ int main(int argc, char **argv)
 		unlock_recovery_void(u.request.create ? u.request.from.recovery_file : u.request.fresh.recovery_file);
 	}
 	unlock_program_end();
+	unlock_tpm2_end();
 	fc_secret_free(u.reply);
 	fc_secret_free(u.secret);
 	free(u.headers);

@@ -137,19 +137,31 @@ static const char *const allowed[] = {
 #endif
 };
 
+static const char *const with_sockets[] = { "connect",    "getpeername", "getsockname",
+					    "getsockopt", "setsockopt",  "socket" };
+
 /* Not TIOCSTI, which types for the user. */
 static const unsigned terminal[] = { TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGWINSZ, FIONREAD };
 
-static int add_rules(scmp_filter_ctx ctx)
+static int allow(scmp_filter_ctx ctx, const char *const *names, size_t n)
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < sizeof(allowed) / sizeof(allowed[0]); i++) {
-		int nr = seccomp_syscall_resolve_name(allowed[i]);
+	for (size_t i = 0; !rc && i < n; i++) {
+		int nr = seccomp_syscall_resolve_name(names[i]);
 
 		if (nr != __NR_SCMP_ERROR && nr >= 0)
 			rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 0);
 	}
+	return rc;
+}
+
+static int add_rules(scmp_filter_ctx ctx, bool sockets)
+{
+	int rc = allow(ctx, allowed, sizeof(allowed) / sizeof(allowed[0]));
+
+	if (!rc && sockets)
+		rc = allow(ctx, with_sockets, sizeof(with_sockets) / sizeof(with_sockets[0]));
 	for (size_t i = 0; !rc && i < sizeof(terminal) / sizeof(terminal[0]); i++)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, terminal[i]));
 	/* raise, for a stop */
@@ -159,7 +171,7 @@ static int add_rules(scmp_filter_ctx ctx)
 	return rc;
 }
 
-int unlock_sandbox(void)
+int unlock_sandbox(bool sockets)
 {
 	scmp_filter_ctx ctx;
 	int rc;
@@ -170,7 +182,7 @@ int unlock_sandbox(void)
 	ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	if (!ctx)
 		return FC_EPERM;
-	rc = add_rules(ctx);
+	rc = add_rules(ctx, sockets);
 	if (!rc)
 		rc = seccomp_load(ctx);
 	seccomp_release(ctx);
@@ -179,8 +191,9 @@ int unlock_sandbox(void)
 
 #else
 
-int unlock_sandbox(void)
+int unlock_sandbox(bool sockets)
 {
+	(void)sockets;
 	return 0;
 }
 

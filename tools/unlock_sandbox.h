@@ -3,13 +3,16 @@
 #ifndef FC_TOOLS_UNLOCK_SANDBOX_H
 #define FC_TOOLS_UNLOCK_SANDBOX_H
 
+#include <stdbool.h>
+
 /* No new privileges, also for what it runs. At its very start. 0 or FC_EPERM. */
 int unlock_sandbox_start(void);
 
 /* From now on it makes no process, executes nothing, opens no socket, touches no other
  * process and does nothing to the terminal but to ask: such calls fail with EPERM. What
- * is open stays usable, and files may be opened. Without libseccomp, or where the kernel
- * has no seccomp filters, it does nothing. 0 or FC_EPERM. */
-int unlock_sandbox(void);
+ * is open stays usable, and files may be opened. sockets: but for sockets, and connections by
+ * them. Without libseccomp, or where the kernel has no seccomp filters, it does nothing. 0 or
+ * FC_EPERM. */
+int unlock_sandbox(bool sockets);
 
 #endif

@@ -198,6 +198,16 @@ int unlock_passphrase_asked(const char *container, bool fresh, struct unlock_sec
 	return ask(prompt, s->bytes, sizeof(s->bytes), &s->n);
 }
 
+int unlock_pin_asked(const char *container, struct unlock_secret *s)
+{
+	char prompt[PATH_MAX + 128];
+	int rc;
+
+	terminal_text(prompt, sizeof(prompt), "TPM PIN for %s (none: another key): ", container);
+	rc = unlock_ask(prompt, s->bytes, sizeof(s->bytes), &s->n);
+	return rc == FC_ENXIO ? unlock_program_ask(prompt, s->bytes, sizeof(s->bytes), &s->n) : rc;
+}
+
 static int write_code(int fd, const char *text)
 {
 	ssize_t n = write(fd, text, FC_RECOVERY_CHARS + 1);

@@ -115,6 +115,21 @@ enum {
 #define FC_LABEL_BYTES 64u
 
 enum { FC_SLOT_KIND_PASSPHRASE = 1, FC_SLOT_KIND_KEY_FILE = 2, FC_SLOT_KIND_RECOVERY = 3, FC_SLOT_KIND_TPM2 = 4 };
+
+/* FC_S_EXTRA of a slot of kind tpm2 (key/tpm2_slot.c); unnamed bytes are zero */
+enum {
+	FC_T_VERSION = 0,       /* u8 FC_TPM2_VERSION */
+	FC_T_FLAGS = 1,         /* u8 FC_TPM2_PIN */
+	FC_T_PRIVATE_BYTES = 2, /* u16 */
+	FC_T_PUBLIC_BYTES = 4,  /* u16 */
+	FC_T_OPS = 8,           /* u32 Argon2id passes for the PIN; 0 without one, like the next two */
+	FC_T_MEM = 16,          /* u64 Argon2id memory, bytes */
+	FC_T_SALT = 24,         /* 32 bytes */
+	FC_T_BLOBS = 56,        /* TPM2B_PRIVATE, then TPM2B_PUBLIC, as a TPM 2.0 marshals them */
+};
+#define FC_TPM2_VERSION 1u
+#define FC_TPM2_PIN 1u
+
 enum { FC_KDF_NONE = 0, FC_KDF_ARGON2ID13 = 1 };
 enum { FC_CIPHER_XCHACHA20POLY1305 = 1, FC_CIPHER_AES256GCM = 2, FC_CIPHER_AEGIS128L = 3, FC_CIPHER_AEGIS256 = 4 };
 

@@ -15,6 +15,7 @@ static const struct {
 	{ FC_SLOT_KIND_PASSPHRASE, "passphrase" },
 	{ FC_SLOT_KIND_KEY_FILE, "key-file" },
 	{ FC_SLOT_KIND_RECOVERY, "recovery" },
+	{ FC_SLOT_KIND_TPM2, "tpm2" },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -92,7 +93,8 @@ const struct fc_command fc_command_key = {
 	.name = "key",
 	.arguments = "list|add|change|remove CONTAINER [OPTION...]",
 	.summary = "shows and changes what opens a container",
-	.help = "A container has 16 slots, each with a passphrase, a key file or a recovery code that opens it.\n"
+	.help = "A container has 16 slots, each with a passphrase, a key file, a recovery code or a TPM that opens "
+		"it.\n"
 		"Changes may be made while it is mounted.\n",
 	.subs = subs,
 };

@@ -60,7 +60,7 @@ void fc_key_end(struct fc_key_job *job);
 
 /* A slot's number. 0 or FC_EINVAL, having said so. */
 int fc_key_parse_slot(const char *command, const char *text, int *slot);
-/* passphrase, key-file, recovery; "unknown". */
+/* passphrase, key-file, recovery, tpm2; "unknown". */
 const char *fc_key_kind_name(uint32_t kind);
 /* 0: no such kind. */
 uint32_t fc_key_kind_named(const char *name);

@@ -47,7 +47,7 @@ static int take_option(struct add *a, int c, char **argv)
 	case OPT_KIND:
 		a->kind = fc_key_kind_named(optarg);
 		if (!a->kind)
-			return fc_cli_usage("key add", "--kind %s: passphrase, key-file and recovery are known",
+			return fc_cli_usage("key add", "--kind %s: passphrase, key-file, recovery and tpm2 are known",
 					    optarg);
 		return 0;
 	case OPT_LABEL:
@@ -82,6 +82,9 @@ static int parse(int argc, char **argv, struct add *a)
 	given = fc_key_kind_given(&a->fresh);
 	if (fc_key_given_twice(&a->fresh))
 		return fc_cli_usage("key add", "one new secret makes one slot: add them one after the other");
+	/* of a TPM it is the PIN */
+	if (a->kind == FC_SLOT_KIND_TPM2 && given == FC_SLOT_KIND_PASSPHRASE)
+		return 0;
 	if (given && a->kind && given != a->kind)
 		return fc_cli_usage("key add", "--kind %s does not go with a new secret of kind %s",
 				    fc_key_kind_name(a->kind), fc_key_kind_name(given));
@@ -172,8 +175,9 @@ const struct fc_command fc_command_key_add = {
 	.name = "key add",
 	.arguments = "CONTAINER [OPTION...]",
 	.summary = "lets one more key open it",
-	.help = "  --kind passphrase|key-file|recovery\n"
-		"                               passphrase unless given; a recovery code is shown once\n"
+	.help = "  --kind passphrase|key-file|recovery|tpm2\n"
+		"                               passphrase unless given; a recovery code is shown once;\n"
+		"                               tpm2: this machine's TPM opens it, a new passphrase is its PIN\n"
 		"  --label TEXT                 for you to tell slots apart: up to 64 bytes, visible to all\n"
 		"  --kdf auto|interactive|moderate|sensitive    what a guess of a passphrase costs\n" FC_HELP_NEW_SECRET
 		"Without a new secret, a new passphrase is asked for on the terminal.\n" FC_HELP_SECRET

@@ -80,10 +80,22 @@ static int plan_slot(struct change *c, struct fc_unlock_request *request)
 	if (s->kind == FC_SLOT_KIND_KEY_FILE)
 		return fc_cli_usage("key change", "slot %d has a key file: give the new one with --new-key-file",
 				    c->slot);
-	if (s->kind != FC_SLOT_KIND_PASSPHRASE && s->kind != FC_SLOT_KIND_RECOVERY)
+	if (s->kind != FC_SLOT_KIND_PASSPHRASE && s->kind != FC_SLOT_KIND_RECOVERY && s->kind != FC_SLOT_KIND_TPM2)
 		return fc_cli_usage("key change", "slot %d is of a kind that is not known here: give a new secret",
 				    c->slot);
 	return 0;
+}
+
+/* Whose slot is changed by being given shall be given, not be at hand unasked. */
+static uint32_t given_slots(const struct change *c)
+{
+	const struct fc_header *h = fc_key_public(&c->job);
+	uint32_t mask = 0;
+
+	for (unsigned i = 0; i < FC_SLOTS; i++)
+		if (h->slots[i].used && h->slots[i].kind != FC_SLOT_KIND_TPM2)
+			mask |= 1u << i;
+	return mask;
 }
 
 static int edit(struct change *c)
@@ -114,11 +126,13 @@ static int change(struct change *c)
 
 	if (!status && c->slot >= 0)
 		status = plan_slot(c, &request);
+	else if (!status)
+		request.slots = given_slots(c);
 	if (status)
 		return status;
 	request.container_fd = c->job.fd;
 	status = fc_key_unlock(&c->job, &request);
-	if (status == FC_EXIT_NO_KEY && request.slots)
+	if (status == FC_EXIT_NO_KEY && c->slot >= 0 && request.slots)
 		fc_cli_say("only the secret of slot %d itself can be given another cost", c->slot);
 	if (status)
 		return status;

@@ -6,12 +6,14 @@
 
 #include "cli/key.h"
 #include "cli/text.h"
+#include "key/tpm2_slot.h"
 
 enum { OPT_JSON = FC_OPT_OWN };
 
 static json_t *slot_json(unsigned n, const struct fc_slot *s)
 {
 	char created[FC_TIME_TEXT];
+	struct fc_tpm2_slot t;
 	json_t *o = json_object();
 
 	fc_format_time(s->created, created);
@@ -25,6 +27,8 @@ static json_t *slot_json(unsigned n, const struct fc_slot *s)
 								      : "unknown"));
 	json_object_set_new(o, "kdf_passes", json_integer(s->ops));
 	json_object_set_new(o, "kdf_bytes", json_integer((json_int_t)(s->mem > INT64_MAX ? INT64_MAX : s->mem)));
+	if (s->kind == FC_SLOT_KIND_TPM2)
+		json_object_set_new(o, "pin", json_boolean(!fc_tpm2_slot_decode(&t, s) && t.pin));
 	return o;
 }
 
@@ -51,7 +55,11 @@ static int print_json(const struct fc_key_job *job, const struct fc_header *h)
 
 static void cost_text(const struct fc_slot *s, char *text, size_t room)
 {
-	if (s->kdf == FC_KDF_NONE)
+	struct fc_tpm2_slot t;
+
+	if (s->kind == FC_SLOT_KIND_TPM2 && !fc_tpm2_slot_decode(&t, s))
+		snprintf(text, room, t.pin ? "the TPM, with a PIN" : "the TPM");
+	else if (s->kdf == FC_KDF_NONE)
 		snprintf(text, room, "none");
 	else if (s->kdf != FC_KDF_ARGON2ID13)
 		snprintf(text, room, "unknown");

@@ -106,7 +106,8 @@ bool fc_slot_same(const struct fc_slot *a, const struct fc_slot *b)
 	return a->used == b->used && a->kind == b->kind && a->kdf == b->kdf && a->ops == b->ops && a->mem == b->mem &&
 	       a->epoch == b->epoch && a->created == b->created && !memcmp(a->salt, b->salt, sizeof(a->salt)) &&
 	       !memcmp(a->nonce, b->nonce, sizeof(a->nonce)) && !memcmp(a->wrapped, b->wrapped, sizeof(a->wrapped)) &&
-	       !memcmp(a->commitment, b->commitment, sizeof(a->commitment));
+	       !memcmp(a->commitment, b->commitment, sizeof(a->commitment)) && a->extra_bytes == b->extra_bytes &&
+	       !memcmp(a->extra, b->extra, a->extra_bytes);
 }
 
 /* Slot i opened as s. A slot of another header, pasted into a copy, must not

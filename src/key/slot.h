@@ -3,7 +3,7 @@
  * A key slot: the master key, wrapped under what a secret derives.
  *
  *   secret      passphrase: its bytes; key file: fc_keyfile_hash's 64 bytes;
- *               recovery code: fc_recovery_parse's 20 bytes
+ *               recovery code: fc_recovery_parse's 20 bytes; TPM: see tpm2_slot.h
  *   stretched   kdf 1: Argon2id13(secret, first 16 bytes of salt, ops, mem), 32 bytes
  *               kdf 0: BLAKE2b-256(key = "fusecrypt 1 slot secret", secret)
  *   wrapping    BLAKE2b-256(key = stretched, "fusecrypt 1 slot wrap" || salt)
