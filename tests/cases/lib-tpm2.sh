@@ -28,4 +28,4 @@ tpm_stop() {
 	wait "$TPM_PID" || :
 	TPM_PID=
 }
-trap 'tpm_stop; fc_end' EXIT
+fc_at_end() { tpm_stop; }

@@ -176,6 +176,12 @@ as_ids() {
 	setpriv --reuid "$1" --regid "$2" "${groups[@]}" "${@:4}"
 }
 
+# own_mounts: the rest of the case sees and makes mounts of its own: over the system's directories, too. First of all.
+own_mounts() {
+	[ -n "${FC_NAMESPACE:-}" ] || skip "no mount namespace"
+	[ -n "${FC_OWN_MOUNTS:-}" ] || FC_OWN_MOUNTS=1 exec unshare -m --propagation private bash "$SOURCE/tests/cases/${0##*/}"
+}
+
 # ---- host file systems ---------------------------------------------------------------
 
 # host_mount DIR MOUNT-ARGUMENT…, host_umount DIR: mounts of the host that end with the case.
@@ -225,11 +231,15 @@ with_loop() {
 
 # ---- ending --------------------------------------------------------------------------
 
+# For what else a case has running: it may define this anew.
+fc_at_end() { :; }
+
 fc_end() {
 	local result=$? i stack=("${FC_STACK[@]}")
 	trap - EXIT
 	set +e
 	cd /
+	fc_at_end
 	for ((i = ${#stack[@]} - 1; i >= 0; i--)); do
 		case ${stack[i]} in
 		container*) fc_umount "${stack[i]#* }" ;;

@@ -7,7 +7,7 @@ need_fusecrypt
 need_root
 need systemd-ask-password
 [ -d /run/systemd ] || skip "no /run/systemd"
-[ -n "${FC_NAMESPACE:-}" ] || skip "no mount namespace"
+own_mounts
 fc_init "$D"
 host_mount /run/systemd -t tmpfs none
 unset FUSECRYPT_ASKPASS
