@@ -6,17 +6,13 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,19 +25,6 @@
 #include "unlock_tpm2.h"
 
 static const char usage[] = "fusecrypt-unlock is run by fusecrypt, to ask for secrets: see fusecrypt-unlock(8)\n";
-
-/* Keeps all memory out of swap where that cannot make a later allocation fail. */
-static void lock_memory(void)
-{
-	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	struct __user_cap_data_struct caps[2] = { 0 };
-	struct rlimit limit;
-	bool unlimited = !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur == RLIM_INFINITY;
-
-	if (!unlimited && !syscall(SYS_capget, &head, caps))
-		unlimited = caps[0].effective & 1u << CAP_IPC_LOCK;
-	mlockall(unlimited ? MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT : MCL_CURRENT | MCL_ONFAULT);
-}
 
 static int number_arg(const char *text)
 {
@@ -541,15 +524,9 @@ static int send_reply(struct unlock *u)
 	return n == (ssize_t)sizeof(*r) ? 0 : FC_EIO;
 }
 
-int main(int argc, char **argv)
+/* What must hold before there is a secret. 0, or 1, having said what does not. */
+static int prepare(struct unlock *u)
 {
-	struct unlock u = { .headers = calloc(1, sizeof(*u.headers)) };
-	int rc;
-
-	if (!parse_args(argc, argv, &u)) {
-		fputs(usage, stderr);
-		return 2;
-	}
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (unlock_sandbox_start() || fc_secret_init() || fc_secret_harden()) {
 		unlock_say("core dumps cannot be switched off: not asking for secrets");
@@ -557,31 +534,58 @@ int main(int argc, char **argv)
 	}
 	if (unlock_program_start())
 		return 1;
-	lock_memory();
-	u.secret = fc_secret_alloc(sizeof(*u.secret));
-	u.reply = fc_secret_alloc(sizeof(*u.reply));
-	if (!u.secret || !u.reply || !u.headers) {
-		unlock_say("out of memory");
-		return 1;
-	}
-	if (u.ask) {
-		rc = do_ask(&u);
-		unlock_program_end();
-		fc_secret_free(u.secret);
-		return rc == FC_EINTERRUPTED ? 130 : rc == FC_EBADKEY ? 3 : rc ? 1 : 0;
-	}
-	rc = u.reply->error = u.request.create ? do_create(&u) : u.request.wrap ? do_wrap(&u) : do_open(&u);
+	unlock_lock_memory();
+	u->secret = fc_secret_alloc(sizeof(*u->secret));
+	u->reply = fc_secret_alloc(sizeof(*u->reply));
+	u->headers = calloc(1, sizeof(*u->headers));
+	if (u->secret && u->reply && u->headers)
+		return 0;
+	unlock_say("out of memory");
+	return 1;
+}
+
+static void end(struct unlock *u)
+{
+	unlock_program_end();
+	unlock_tpm2_end();
+	fc_secret_free(u->reply);
+	fc_secret_free(u->secret);
+	free(u->headers);
+}
+
+/* Opens or creates, and sends the reply. */
+static int answer(struct unlock *u)
+{
+	int rc = u->request.create ? do_create(u) : u->request.wrap ? do_wrap(u) : do_open(u);
+
+	u->reply->error = rc;
 	if (!fc_secret_locked())
 		unlock_say(
 			"warning: secrets could not be locked into memory and may be swapped out: raise `ulimit -l`");
-	if (send_reply(&u)) {
+	if (send_reply(u)) {
 		rc = FC_EIO;
-		unlock_recovery_void(u.request.create ? u.request.from.recovery_file : u.request.fresh.recovery_file);
+		unlock_recovery_void(u->request.create ? u->request.from.recovery_file
+						       : u->request.fresh.recovery_file);
 	}
-	unlock_program_end();
-	unlock_tpm2_end();
-	fc_secret_free(u.reply);
-	fc_secret_free(u.secret);
-	free(u.headers);
 	return rc == FC_EINTERRUPTED ? 130 : rc ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct unlock u = { 0 };
+	int status, rc;
+
+	if (!parse_args(argc, argv, &u)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	status = prepare(&u);
+	if (!status && u.ask) {
+		rc = do_ask(&u);
+		status = rc == FC_EINTERRUPTED ? 130 : rc == FC_EBADKEY ? 3 : rc ? 1 : 0;
+	} else if (!status) {
+		status = answer(&u);
+	}
+	end(&u);
+	return status;
 }

@@ -2,8 +2,13 @@
 #include "unlock_sandbox.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "fusecrypt/error.h"
@@ -13,10 +18,21 @@ int unlock_sandbox_start(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? FC_EPERM : 0;
 }
 
+void unlock_lock_memory(void)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct caps[2] = { 0 };
+	struct rlimit limit;
+	bool unlimited = !getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur == RLIM_INFINITY;
+
+	if (!unlimited && !syscall(SYS_capget, &head, caps))
+		unlimited = caps[0].effective & 1u << CAP_IPC_LOCK;
+	mlockall(unlimited ? MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT : MCL_CURRENT | MCL_ONFAULT);
+}
+
 #if FC_HAVE_SECCOMP
 #include <asm/ioctls.h>
 #include <seccomp.h>
-#include <unistd.h>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -128,6 +144,7 @@ static const char *const allowed[] = {
 #ifdef __SANITIZE_ADDRESS__
 	/* its search for leaks, at the end */
 	"clone",
+	"getdents",
 	"getdents64",
 	"kill",
 	"personality",

@@ -8,6 +8,9 @@
 /* No new privileges, also for what it runs. At its very start. 0 or FC_EPERM. */
 int unlock_sandbox_start(void);
 
+/* Keeps all memory out of swap where that cannot make a later allocation fail. */
+void unlock_lock_memory(void);
+
 /* From now on it makes no process, executes nothing, opens no socket, touches no other
  * process and does nothing to the terminal but to ask: such calls fail with EPERM. What
  * is open stays usable, and files may be opened. sockets: but for sockets, and connections by

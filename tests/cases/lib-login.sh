@@ -58,7 +58,7 @@ while True:
 # login_service [OPTION…]: of the module
 login_service() {
 	cat >/etc/pam.d/fctest-login <<-END
-		auth required pam_unix.so
+		auth required pam_unix.so nodelay
 		auth optional $W/tools/pam_fusecrypt.so
 		account required pam_unix.so
 		password required pam_unix.so
