@@ -5,7 +5,7 @@
 #
 #     session → fs → tree → cache → cipher → store
 #
-# check includes fs and what is right of it; key includes cipher and store; util, secret and include/fusecrypt may be
+# check and convert include fs and what is right of it; key includes cipher and store; util, secret and include/fusecrypt may be
 # included by all; cli includes everything. FUSE stays in session and cli.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -21,10 +21,11 @@ allowed() {
 	cache) echo cache cipher store util secret ;;
 	tree) echo tree cache cipher store util secret ;;
 	fs) echo fs tree cache cipher store util secret ;;
+	convert) echo convert fs tree cache cipher store util secret ;;
 	check) echo check fs tree cache cipher store util secret ;;
 	session) echo session fs tree cache cipher store util secret ;;
 	key) echo key cipher store util secret ;;
-	cli) echo cli session check key fs tree cache cipher store util secret ;;
+	cli) echo cli session check convert key fs tree cache cipher store util secret ;;
 	*) echo ;;
 	esac
 }
