@@ -29,6 +29,8 @@ struct fc_mount_job {
 	struct fc_mount_options options;
 	struct fc_secret_from from;
 	const uint8_t *uuid; /* that the container must have; NULL: any */
+	/* That opens it, when it is at hand: nothing is asked. The caller's, who keeps it until the mount answers. */
+	struct fc_unlock_reply *key;
 	bool foreground, accept_older, trace_requests;
 	int ready_fd; /* a byte is written to it when the mount answers; -1 none */
 	/* from mount_check.c on */

@@ -350,6 +350,21 @@ int fc_mount_open(struct fc_mount_job *job, struct fc_fs **fs)
 	return status;
 }
 
+/* Memory that a process got by a fork is not locked in it. */
+static int take_key(struct fc_mount_job *job, struct fc_unlock_reply **reply)
+{
+	*reply = fc_secret_alloc(sizeof(**reply));
+	if (!*reply) {
+		fc_cli_say("out of memory");
+		return FC_EXIT_FAILED;
+	}
+	memcpy(*reply, job->key, sizeof(**reply));
+	if (!job->foreground)
+		fc_secret_free(job->key); /* the child's copy */
+	job->key = NULL;
+	return 0;
+}
+
 static int unlock_and_open(struct fc_mount_job *job, struct fc_fs **fs)
 {
 	struct fc_unlock_request request = {
@@ -358,7 +373,7 @@ static int unlock_and_open(struct fc_mount_job *job, struct fc_fs **fs)
 		.from = job->from,
 	};
 	struct fc_unlock_reply *reply;
-	int status = fc_cli_unlock(&request, &reply);
+	int status = job->key ? take_key(job, &reply) : fc_cli_unlock(&request, &reply);
 
 	if (status)
 		return status;

@@ -45,12 +45,9 @@ static void nap(void)
 
 static int say_holders(const struct umount_job *job, const struct fc_holder *holders, size_t n)
 {
-	char text[1024] = "";
-	size_t have = 0;
+	char text[1024];
 
-	for (size_t i = 0; i < n && have < sizeof(text); i++)
-		have += (size_t)snprintf(text + have, sizeof(text) - have, "%s%s (pid %d, %s)", i ? ", " : "",
-					 holders[i].name, (int)holders[i].pid, holders[i].how);
+	fc_holders_text(holders, n, text, sizeof(text));
 	fc_cli_say("%s is in use by %s%s: close that and try again", job->arg, text,
 		   n == HOLDERS_SHOWN ? " and perhaps more" : "");
 	return FC_EXIT_IN_USE;
