@@ -115,6 +115,9 @@ static int segment(struct fc_cv *c, const struct copying *f, uint64_t off, uint6
 
 static int take(struct fc_cv *c, const struct copying *f, uint64_t off, size_t n, size_t *got)
 {
+	/* the disk reads on while this is being sealed and written */
+	if (f->read_fd >= 0 && n == FC_CV_BUFFER)
+		posix_fadvise(f->read_fd, (off_t)(off + n), 4 * (off_t)FC_CV_BUFFER, POSIX_FADV_WILLNEED);
 	return f->read_fd >= 0 ? read_host(f->read_fd, c->buf, off, n, got)
 			       : fc_fs_read(c->fs, f->read_ino, off, n, c->buf, got);
 }

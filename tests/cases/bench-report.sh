@@ -5,7 +5,7 @@
 . "$SOURCE/tests/cases/lib.sh"
 # shellcheck source=tests/cases/lib-bench.sh
 . "$SOURCE/tests/cases/lib-bench.sh"
-names="extract copy xbench asssd bonnie iometer fio-network sqlite compile gnupg xml raytrace launch metadata"
+names="extract copy xbench asssd bonnie iometer fio-network sqlite compile gnupg xml raytrace launch metadata convert"
 
 status 0 "$BENCH" list
 equal "$(grep -o '^[a-z-]*' said | tr '\n' ' ')" "$names " "the names"

@@ -17,7 +17,7 @@
 #define UNMOUNT_RETRY 20     /* seconds: something may still look around in it */
 #define UNMOUNT_PAUSE 500000 /* microseconds between tries */
 
-static char *find_fusecrypt(const char *program_dir)
+char *fc_own_find(const char *program_dir)
 {
 	char *beside = fc_external_find(program_dir, "fusecrypt");
 	if (beside && !strncmp(beside, program_dir, strlen(program_dir)))
@@ -58,7 +58,7 @@ static int fusecrypt(struct bench *bench, const struct bench_own *own, const cha
 
 int fc_own_open(struct bench *bench, struct bench_own *own, const char *beside)
 {
-	own->program = find_fusecrypt(bench->program_dir);
+	own->program = fc_own_find(bench->program_dir);
 	if (!own->program) {
 		fc_bench_warn("fusecrypt is neither beside this program nor in PATH; name directories to measure "
 			      "(--plain, --inside)");

@@ -14,6 +14,10 @@ struct bench_own {
 	bool mounted;
 };
 
+/* The program fusecrypt: beside this one, in the build folder, in PATH; NULL: none. The caller
+ * frees it. */
+char *fc_own_find(const char *program_dir);
+
 /* Makes a container with a random key file in a new directory in `beside`, and
  * mounts it at own->mountpoint. -1 after saying why; fc_own_close is called in
  * either case. */

@@ -79,7 +79,8 @@ struct bench_workload {
 
 extern const struct bench_workload fc_workload_extract, fc_workload_copy, fc_workload_xbench, fc_workload_asssd,
 	fc_workload_bonnie, fc_workload_iometer, fc_workload_fio_network, fc_workload_sqlite, fc_workload_compile,
-	fc_workload_gnupg, fc_workload_xml, fc_workload_raytrace, fc_workload_launch, fc_workload_metadata;
+	fc_workload_gnupg, fc_workload_xml, fc_workload_raytrace, fc_workload_launch, fc_workload_metadata,
+	fc_workload_convert;
 
 extern const struct bench_workload *const fc_workloads[];
 extern const unsigned fc_workloads_count;
