@@ -70,6 +70,8 @@ int fc_convert_check_use(struct fc_convert_job *job, const char *path);
 /* ---- convert_place.c */
 /* Finds DIR, or what a conversion left of it; takes the folder's lock and reads its journal. */
 int fc_convert_find(struct fc_convert_job *job);
+/* Is a conversion of that directory (absolute) under way, or was one interrupted? Says nothing. */
+bool fc_convert_under_way(const char *dir);
 /* Makes folder and journal. */
 int fc_convert_begin(struct fc_convert_job *job);
 int fc_convert_set_phase(struct fc_convert_job *job, enum fc_convert_phase phase);
@@ -94,6 +96,8 @@ int fc_convert_mount(struct fc_convert_job *job);
 
 /* ---- convert_report.c */
 void fc_convert_report_begin(struct fc_convert_job *job);
+/* Signals end the process again. */
+void fc_convert_report_end(void);
 void fc_convert_on_note(void *arg, enum fc_convert_note what, const char *path, int error);
 void fc_convert_on_progress(void *arg, uint64_t bytes, uint64_t names);
 bool fc_convert_on_stop(void *arg);

@@ -222,6 +222,7 @@ int fc_convert_mount(struct fc_convert_job *job)
 	m->mountpoint_arg = job->dir;
 	m->uuid = job->journal.uuid;
 	m->key = job->key.reply;
+	fc_convert_report_end();
 	status = fc_mount_run(m);
 	fc_mount_free(m);
 	if (status)

@@ -99,6 +99,18 @@ static int open_parent(struct fc_convert_job *job)
 	return 0;
 }
 
+bool fc_convert_under_way(const char *dir)
+{
+	const char *slash = strrchr(dir, '/');
+	char path[PATH_MAX + 32];
+
+	if (!slash || !slash[1])
+		return false;
+	snprintf(path, sizeof(path), "%.*s/.%s.fusecrypt-moving/" FC_CONVERT_JOURNAL, (int)(slash - dir), dir,
+		 slash + 1);
+	return !access(path, F_OK);
+}
+
 /* Only one process is at work with it. */
 static int open_staging(struct fc_convert_job *job)
 {

@@ -25,11 +25,11 @@ bool fc_convert_on_stop(void *arg)
 	return interrupted;
 }
 
-/* Between two steps it stops, and what is durable stays so. */
-static void catch_signals(void)
+/* Between two steps it stops, and what is durable stays so. The daemon to come has its own way. */
+static void handle_signals(void (*handler)(int))
 {
 	const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i], &action, NULL);
@@ -45,7 +45,7 @@ void fc_convert_report_begin(struct fc_convert_job *job)
 	job->options.container_fd = -1;
 	job->options.arg = job;
 	clock_gettime(CLOCK_MONOTONIC, &job->began);
-	catch_signals();
+	handle_signals(on_signal);
 }
 
 void fc_convert_clear_line(struct fc_convert_job *job)
@@ -62,6 +62,11 @@ static void put_json(json_t *object)
 	putchar('\n');
 	fflush(stdout);
 	json_decref(object);
+}
+
+void fc_convert_report_end(void)
+{
+	handle_signals(SIG_DFL);
 }
 
 /* ---- notes --------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/convert.h"
 #include "cli/lock.h"
 #include "cli/locked.h"
 #include "cli/mount.h"
@@ -176,6 +177,13 @@ static int check_mountpoint(struct fc_mount_job *job)
 			fc_cli_say("mount point %s does not exist: make it with `mkdir`", job->mountpoint_arg);
 		else
 			fc_cli_say("mount point %s cannot be used: %s", job->mountpoint_arg, strerror(errno));
+		return FC_EXIT_MOUNTPOINT;
+	}
+	/* what is written to a half-moved one would meet what is still to come */
+	if (fc_convert_under_way(job->mountpoint)) {
+		fc_cli_say("%s is being protected or unprotected, or that was interrupted: `fusecrypt protect` or "
+			   "`fusecrypt unprotect` goes on with it, with --abort it is brought back",
+			   job->mountpoint);
 		return FC_EXIT_MOUNTPOINT;
 	}
 	if (fc_path_is_below(job->container, job->mountpoint)) {

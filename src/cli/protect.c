@@ -185,7 +185,9 @@ static int start(struct fc_convert_job *job)
 		status = fc_create_check(&c);
 	if (!status) {
 		fc_convert_say_flash(job);
+		c.path = job->container; /* what it is called when it is asked for */
 		status = fc_create_unlock(&c, &job->key.reply);
+		c.path = fresh;
 	}
 	if (!status)
 		status = create(job, &c);

@@ -12,7 +12,7 @@ for one in init mount umount status sync 'key list' 'key add' 'key change' 'key 
 	said "fusecrypt $one "
 done
 status 0 fc --help
-for one in init mount umount status sync key header; do
+for one in init mount umount status sync protect unprotect key header; do
 	status 0 fc "$one" --help
 	said "^fusecrypt $one "
 	status 0 fc help "$one"

@@ -7,7 +7,7 @@
 . "$SOURCE/tests/cases/lib.sh"
 # shellcheck source=tests/cases/lib-protect.sh
 . "$SOURCE/tests/cases/lib-protect.sh"
-protect_host "${FC_PROTECT_SIZE:-240M}" "${FC_PROTECT_FILES:-1200}" "${FC_PROTECT_LARGE:-100000000}"
+protect_host "${FC_PROTECT_SIZE:-200M}" "${FC_PROTECT_FILES:-700}" "${FC_PROTECT_LARGE:-70000000}"
 cp -a "$CASE_TMP/ref/d" "$H/d"
 fill_up 80
 ln "$H/other" "$H/other name"
@@ -37,7 +37,14 @@ data=$(du -B1 -s "$CASE_TMP/ref/d" | cut -f 1)
 status 0 fc list
 said "$H/d"
 
-# it is what any container is
+# it is what any container is, and its daemon any daemon: a signal has it unmount
+kill "$(fc status "$H/d" --json | py -c 'import json, sys; print(json.load(sys.stdin)["pid"])')"
+for _ in $(seq 100); do
+	mountpoint -q "$H/d" || break
+	sleep 0.1
+done
+! mountpoint -q "$H/d" || fail "SIGTERM does not end its daemon"
+status 0 fc unlock "$H/d" --passphrase-file "$CASE_TMP/pass"
 echo more >"$H/d/later"
 status 0 fc lock "$H/d"
 equal "$(ls "$H/d")" FUSECRYPT-LOCKED.txt "what a locked directory shows"

@@ -38,6 +38,8 @@ equal "$(stat -c %a "$H/.d.fusecrypt-moving")" 700 "mode of the folder"
 status 3 fc protect "$H/d" --passphrase-file "$CASE_TMP/wrong"
 status 1 unprotect "$H/d"
 said 'is being protected'
+status 8 fc unlock "$H/d" --passphrase-file "$CASE_TMP/pass"
+said 'being protected'
 large=$(find "$H/.d.fusecrypt-moving/data" -name 'large*' | head -n 1)
 [ -n "$large" ] || fail "the large file is not there any more"
 size=$(stat -c %s "$large")
