@@ -337,6 +337,39 @@ START_TEST(who_is_in_a_file_system_is_found)
 }
 END_TEST
 
+START_TEST(who_is_in_a_directory_is_found)
+{
+	struct fc_holder found;
+	char text[200], path[64];
+	pid_t pid;
+	int fd;
+
+	ck_assert_int_eq(mkdir("in", 0700), 0);
+	ck_assert_int_eq(mkdir("in other", 0700), 0);
+	make_file("in/file", "x");
+	snprintf(path, sizeof(path), "%s/in", dir);
+	ck_assert_uint_eq(fc_holders_find_below(path, &found, 1), 0);
+	fd = open("in/file", O_RDONLY);
+	pid = fork();
+	if (!pid)
+		for (;;)
+			pause();
+	ck_assert_uint_eq(fc_holders_find_below(path, &found, 1), 1);
+	ck_assert_int_eq(found.pid, pid);
+	ck_assert_str_eq(found.how, "open file");
+	fc_holders_text(&found, 1, text, sizeof(text));
+	ck_assert_ptr_nonnull(strstr(text, ", open file)"));
+	fc_holders_text(&found, 1, text, 4); /* cut, but ended */
+	ck_assert_uint_eq(strlen(text), 3);
+	snprintf(path, sizeof(path), "%s/i", dir);
+	ck_assert_uint_eq(fc_holders_find_below(path, &found, 1), 0);
+	snprintf(path, sizeof(path), "%s/in other", dir);
+	ck_assert_uint_eq(fc_holders_find_below(path, &found, 1), 0);
+	end(pid);
+	close(fd);
+}
+END_TEST
+
 /* ---- states seen ------------------------------------------------------------------- */
 
 static const struct fc_seen some = { .generation = 18446744073709551615u, .tag = { 0xff, 1, 2, 0, 0xa0 } };
@@ -453,6 +486,7 @@ int main(void)
 	tcase_add_test(t, a_holder_without_mark_is_searched);
 	tcase_add_test(t, the_header_has_a_lock_of_its_own);
 	tcase_add_test(t, who_is_in_a_file_system_is_found);
+	tcase_add_test(t, who_is_in_a_directory_is_found);
 	tcase_add_test(t, a_state_written_is_read_again);
 	tcase_add_test(t, a_state_file_that_is_none);
 	tcase_add_test(t, where_states_are_kept);

@@ -126,22 +126,22 @@ static int run_fusecrypt(struct bench_step *step, const char *command, const cha
 	return result;
 }
 
-static int remove_work(struct bench_step *step)
+static int make_room(struct bench_step *step)
 {
-	char *work = fc_bench_format("%s/work", step->stock);
-	int error = fc_files_remove(work);
+	char *one = fc_bench_format("%s/one", step->stock);
+	int error = fc_files_remove(one);
 
-	if (!error && mkdir(work, 0755))
+	if (!error && mkdir(one, 0755))
 		error = errno;
 	if (error)
-		fc_step_fail(step, "%s: %s", work, strerror(error));
-	free(work);
+		fc_step_fail(step, "%s: %s", one, strerror(error));
+	free(one);
 	return error ? -1 : 0;
 }
 
 static int copy_tree(struct bench_step *step)
 {
-	char *from = fc_bench_format("%s/tree", step->stock), *to = fc_bench_format("%s/work/d", step->stock);
+	char *from = fc_bench_format("%s/tree", step->stock), *to = fc_bench_format("%s/one/d", step->stock);
 	const char *argv[] = { "cp", "-a", from, to, NULL };
 	int result = fc_external_run(step, argv, NULL);
 
@@ -152,7 +152,7 @@ static int copy_tree(struct bench_step *step)
 
 static int prepare(struct bench_step *step)
 {
-	int result = remove_work(step);
+	int result = make_room(step);
 
 	if (!result && !is_baseline(step))
 		result = copy_tree(step);
@@ -162,7 +162,7 @@ static int prepare(struct bench_step *step)
 
 static int run(struct bench_step *step)
 {
-	char *dir = fc_bench_format("%s/work/d", step->stock);
+	char *dir = fc_bench_format("%s/one/d", step->stock);
 	int result;
 
 	step->shared->sample.bytes = step->shared->keep[KEEP_BYTES];
@@ -178,7 +178,7 @@ static int run(struct bench_step *step)
 
 static int verify(struct bench_step *step)
 {
-	char *dir = fc_bench_format("%s/work/d", step->stock);
+	char *dir = fc_bench_format("%s/one/d", step->stock);
 	struct fc_tree_digest digest;
 	int result = fc_files_digest(step, dir, &digest);
 
@@ -200,7 +200,7 @@ static int verify(struct bench_step *step)
 /* It may have been interrupted while a container was mounted there. */
 static int cleanup(struct bench_step *step)
 {
-	char *dir = fc_bench_format("%s/work/d", step->stock), *parent = fc_bench_format("%s/work", step->stock);
+	char *dir = fc_bench_format("%s/one/d", step->stock), *parent = fc_bench_format("%s/one", step->stock);
 	struct stat st, up;
 
 	if (!stat(dir, &st) && !stat(parent, &up) && st.st_dev != up.st_dev)
