@@ -66,7 +66,7 @@ static int start(struct fc_convert_job *job)
 	int status = find_container(job, &mounted);
 
 	if (!status && mounted)
-		status = fc_umount_run(job->dir);
+		status = fc_umount(job->dir, false);
 	if (!status && faccessat(job->parent_fd, ".", W_OK | X_OK, AT_EACCESS)) {
 		fc_cli_say("%s is not yours to write to: DIR is made anew there", job->parent);
 		status = FC_EXIT_FAILED;
