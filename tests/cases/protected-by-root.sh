@@ -9,6 +9,7 @@
 need_fusecrypt
 need_fuse
 need_root
+own_mounts
 need chattr
 with_loop ext4 64M "$CASE_TMP/host"
 chmod 755 "$CASE_TMP"
