@@ -172,6 +172,24 @@ START_TEST(writes_tell_their_flags)
 }
 END_TEST
 
+START_TEST(the_next_write_hears_of_a_full_disk)
+{
+	struct fuse_write_in in = { .size = 4, .write_flags = FUSE_WRITE_CACHE };
+	struct fuse_getattr_in own = { .getattr_flags = FUSE_GETATTR_FH };
+	size_t n = sizeof(struct fuse_attr_out);
+
+	fails = FC_ENOSPC;
+	ask(FUSE_WRITE, 77, &in, sizeof(in), "full", 4);
+	ck_assert(answered(5000));
+	ck_assert_int_eq(answer.header.error, FUSE_NOTIFY_INVAL_INODE);
+	ck_assert_int_eq(answer_of(0), ENOSPC);
+	fails = 0;
+	ck_assert_int_eq(call(FUSE_GETATTR, 78, &own, sizeof(own), NULL, n), 0);
+	ck_assert_int_eq(call(FUSE_GETATTR, 77, &own, sizeof(own), NULL, 0), ENOSPC);
+	ck_assert_int_eq(call(FUSE_GETATTR, 77, &own, sizeof(own), NULL, n), 0); /* once */
+}
+END_TEST
+
 START_TEST(set_id_bits_go_unless_root_does_it)
 {
 	struct fuse_fallocate_in in = { .length = 4096, .mode = 3 };
@@ -409,6 +427,7 @@ int main(void)
 	tcase_add_test(device_case, no_blocks_are_never_kept);
 	tcase_add_test(device_case, own_owner_and_birth_are_shown);
 	tcase_add_test(device_case, writes_tell_their_flags);
+	tcase_add_test(device_case, the_next_write_hears_of_a_full_disk);
 	tcase_add_test(device_case, set_id_bits_go_unless_root_does_it);
 	tcase_add_test(device_case, reading_notes_the_access_once);
 	tcase_add_test(device_case, a_hole_is_looked_at_again_with_its_pages);

@@ -197,6 +197,25 @@ static bool has_set_id(struct fc_session *session, uint64_t ino)
 	return fc_fs_getattr(session->fs, ino, &attr) == 0 && attr.mode & (S_ISUID | S_ISGID);
 }
 
+/* Pages that did not fit are told at close and fsync only, and a program that goes on
+ * writing would never end. So the kernel has to ask for the attributes again,
+ * which it does in the next write(2), and hears of it there (serve_getattr). */
+#define FULL_NS 2000000000u
+
+static void note_full(struct fc_session *session, uint64_t ino)
+{
+	atomic_store(&session->full_ns, fc_now_ns());
+	atomic_store(&session->full_ino, ino);
+	fuse_lowlevel_notify_inval_inode(session->fuse, ino, -1, 0);
+}
+
+/* Once for each time, and not long after. */
+static bool tell_full(struct fc_session *session, uint64_t ino)
+{
+	return atomic_load(&session->full_ino) == ino && atomic_compare_exchange_strong(&session->full_ino, &ino, 0) &&
+	       fc_now_ns() - atomic_load(&session->full_ns) < FULL_NS;
+}
+
 static void serve_write(struct fc_worker *worker, const struct fuse_in_header *header)
 {
 	const struct fuse_write_in *in = (const void *)body_of(header);
@@ -217,6 +236,8 @@ static void serve_write(struct fc_worker *worker, const struct fuse_in_header *h
 	if (error)
 		atomic_fetch_add(&session->write_errors, 1);
 	fc_attr_changed(session, ino);
+	if (error == FC_ENOSPC && flags & FC_WRITE_CACHED)
+		note_full(session, ino);
 	if (!error && set_id)
 		fuse_lowlevel_notify_inval_inode(session->fuse, ino, -1, 0);
 	reply(worker, header->unique, error, &out, sizeof(out));
@@ -283,6 +304,8 @@ static void serve_getattr(struct fc_worker *worker, const struct fuse_in_header 
 	int error = own ? fc_fs_getattr(session->fs, header->nodeid, &attr)
 			: fc_attr_get(session, header->nodeid, &attr);
 
+	if (own && tell_full(session, header->nodeid))
+		error = FC_ENOSPC;
 	if (!error) {
 		if (own)
 			fc_attr_some_blocks(&attr);
