@@ -276,6 +276,13 @@ int fc_fs_commit(struct fc_fs *fs)
 	return noted("commit", 0, NULL);
 }
 
+int fc_fs_set_limit(struct fc_fs *fs, uint64_t bytes, uint64_t *least)
+{
+	(void)fs;
+	*least = 16384;
+	return noted("set_limit", bytes, NULL);
+}
+
 int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)
 {
 	(void)fs;

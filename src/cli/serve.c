@@ -138,6 +138,8 @@ static int on_mounted(void *arg)
 	char *slash = strrchr(job->state_file, '/'), directory[PATH_MAX];
 	int held, rc;
 
+	fc_locked_close(job->locked_fd);
+	job->locked_fd = -1;
 	job->swap = swap_in_use();
 	job->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - job->state_file) : 0, job->state_file);

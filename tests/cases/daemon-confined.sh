@@ -97,3 +97,10 @@ for who in root user; do
 	equal "$("${FC_AS[@]}" cat "$M/more")" more "a file after the steward was killed"
 	fc_umount "$D"
 done
+
+# a user's directory that was locked is locked again below the mount
+as_user sh -c "echo 'This directory is locked by fusecrypt.' >$M/FUSECRYPT-LOCKED.txt && chmod 500 $M"
+fc_mount "$D"
+"${FC_AS[@]}" test -e "$M/more"
+fc_umount "$D"
+equal "$(stat -c %a "$M")" 500 "mode of a locked directory that was mounted"
