@@ -174,9 +174,10 @@ static void change(struct node *node, uint8_t how, unsigned at, const uint8_t *b
 static void change_root(struct fc_root *root, unsigned at, const uint8_t *bytes)
 {
 	uint64_t *const field[] = { &root->inodes, &root->data_blocks, &root->node_blocks, &root->cap,
-				    &root->chunks, &root->shared,      &root->orphans,     &root->next_ino };
+				    &root->chunks, &root->shared,      &root->next_ino };
+	const unsigned n = sizeof(field) / sizeof(field[0]);
 
-	*field[at % 8] = bytes[0] & 0x80 ? odd[bytes[0] % 15] : *field[at % 8] + (uint64_t)bytes[0] - 8;
+	*field[at % n] = bytes[0] & 0x80 ? odd[bytes[0] % 15] : *field[at % n] + (uint64_t)bytes[0] - 8;
 }
 
 static void seal_all(struct fc_disk *disk, struct fc_root *root, unsigned files)
