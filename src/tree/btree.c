@@ -226,20 +226,22 @@ int fc_cursor_seek_to(struct fc_cursor *c, struct fc_tree *tree, struct fc_key k
 	int r = cursor_place(c, tree, &key, &equal);
 
 	c->end = end;
-	return r ? r : cursor_item(c, item);
+	r = r ? r : cursor_item(c, item);
+	return !r && fc_key_cmp(&item->key, &key) < 0 ? FC_ECORRUPT : r;
 }
 
 int fc_cursor_next(struct fc_cursor *c, struct fc_item *item)
 {
-	c->path[c->depth - 1].at++;
-	return cursor_item(c, item);
+	unsigned leaf = (unsigned)c->depth - 1;
+	struct fc_key last = fc_node_key(c->path[leaf].node->data, c->path[leaf].at++);
+	int r = cursor_item(c, item);
+
+	return !r && fc_key_cmp(&item->key, &last) <= 0 ? FC_ECORRUPT : r;
 }
 
 int fc_tree_ge_to(struct fc_tree *tree, struct fc_key key, struct fc_key end, struct fc_item *item)
 {
-	struct fc_cursor c;
-
-	return fc_cursor_seek_to(&c, tree, key, end, item);
+	return fc_cursor_seek_to(&(struct fc_cursor){ 0 }, tree, key, end, item);
 }
 
 int fc_tree_le(struct fc_tree *tree, struct fc_key key, struct fc_item *item)
@@ -248,9 +250,7 @@ int fc_tree_le(struct fc_tree *tree, struct fc_key key, struct fc_item *item)
 	bool equal;
 	int r = cursor_place(&c, tree, &key, &equal);
 
-	if (r)
-		return r;
-	if (!equal) {
+	if (!r && !equal) {
 		while (c.path[c.depth - 1].at == 0) {
 			r = cursor_back(&c);
 			if (r)
@@ -259,8 +259,10 @@ int fc_tree_le(struct fc_tree *tree, struct fc_key key, struct fc_item *item)
 		}
 		c.path[c.depth - 1].at--;
 	}
+	if (r)
+		return r;
 	fill_item(c.path[c.depth - 1].node, c.path[c.depth - 1].at, item);
-	return 0;
+	return fc_key_cmp(&item->key, &key) > 0 ? FC_ECORRUPT : 0; /* forged nodes may be in the wrong order */
 }
 
 int fc_tree_load(struct fc_tree *tree, struct fc_key key)
