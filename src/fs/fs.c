@@ -118,6 +118,8 @@ int fc_fs_begin(struct fc_fs *fs, unsigned nodes, bool frees)
 		pthread_rwlock_wrlock(&fs->lock);
 		full = fs->forest.dirty > DIRTY_NODES_MAX;
 		r = fc_node_cache_reserve(&fs->forest.cache, FC_TREE_SPARES + nodes);
+		if (!r)
+			r = fc_space_pend_reserve(&fs->forest, FC_TREE_SPARES + nodes);
 		if (!r && !full && has_room(fs, nodes, frees)) {
 			fs->freeing = frees;
 			return 0;

@@ -75,6 +75,7 @@ int fc_map_load(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end)
 {
 	struct fc_extent e;
 	uint64_t at = first;
+	size_t pieces = FC_TREE_SPARES; /* that may become free */
 	int r = fc_tree_load(&fs->forest.files, extent_key(ino, end));
 
 	if (!r)
@@ -85,6 +86,9 @@ int fc_map_load(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end)
 			return 0;
 		if (!r && fs->forest.space.shared && !fc_extent_lost(&e))
 			r = fc_space_load_refs(&fs->forest, e.start, e.units);
+		pieces += fs->forest.space.shared ? e.units : 1;
+		if (!r)
+			r = fc_space_pend_reserve(&fs->forest, pieces);
 		at = e.file_block + e.units;
 	}
 	return r;

@@ -145,6 +145,8 @@ static int apply(struct fc_fs *fs, const struct fc_op *op)
 	int r = fc_node_cache_reserve(&fs->forest.cache, FC_TREE_SPARES);
 
 	if (!r)
+		r = fc_space_pend_reserve(&fs->forest, FC_TREE_SPARES);
+	if (!r)
 		r = fc_apply(fs, op);
 	if (!r || r == FC_ENOMEM)
 		return r;

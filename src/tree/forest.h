@@ -150,6 +150,9 @@ int fc_space_load_refs(struct fc_forest *f, uint64_t start, uint32_t count);
 /* Replay: the range was allocated before the crash. FC_ECORRUPT when it cannot have been. */
 int fc_space_claim(struct fc_forest *f, uint64_t start, uint32_t count);
 
+/* Makes memory for n ranges that the running transaction will free: freeing cannot fail. */
+int fc_space_pend_reserve(struct fc_forest *f, size_t n);
+
 /* A node's blocks; FC_ENOSPC when no node chunk has room (see ..._grow_nodes). */
 int fc_space_alloc_node(struct fc_forest *f, uint64_t *block);
 void fc_space_free_node(struct fc_forest *f, uint64_t block);

@@ -49,6 +49,24 @@ static int load_chunk(struct fc_forest *f, const struct fc_item *item, uint64_t 
 	return weight == used ? 0 : FC_ECORRUPT;
 }
 
+/* Room for n ranges more. */
+static int make_room(struct fc_pending *p, size_t n)
+{
+	size_t room = p->room * 2 + 256;
+	struct fc_range *grown;
+
+	if (p->count + n <= p->room)
+		return 0;
+	if (room < p->count + n)
+		room = p->count + n;
+	grown = realloc(p->range, room * sizeof(*grown));
+	if (!grown)
+		return FC_ENOMEM;
+	p->range = grown;
+	p->room = room;
+	return 0;
+}
+
 static int add_range(struct fc_pending *p, uint64_t start, uint32_t count)
 {
 	struct fc_range *last = p->count ? &p->range[p->count - 1] : NULL;
@@ -58,15 +76,8 @@ static int add_range(struct fc_pending *p, uint64_t start, uint32_t count)
 		last->count += count;
 		return 0;
 	}
-	if (p->count == p->room) {
-		size_t room = p->room * 2 + 256;
-		struct fc_range *grown = realloc(p->range, room * sizeof(*grown));
-
-		if (!grown)
-			return FC_ENOMEM;
-		p->range = grown;
-		p->room = room;
-	}
+	if (make_room(p, 1))
+		return FC_ENOMEM;
 	p->range[p->count++] = (struct fc_range){ start, count };
 	return 0;
 }
@@ -289,8 +300,13 @@ void fc_space_pend(struct fc_forest *f, uint64_t start, uint32_t count)
 		p->txg = f->txg;
 		p->stored = 0;
 	}
-	/* out of memory: the blocks stay in use until `check --repair` finds them */
+	/* there is room (fc_space_pend_reserve); if not, the blocks stay in use until `check --repair` finds them */
 	(void)add_range(p, start, count);
+}
+
+int fc_space_pend_reserve(struct fc_forest *f, size_t n)
+{
+	return make_room(&f->space.pending[f->txg % FC_PENDINGS], n);
 }
 
 /* Forged pointers may lead outside the chunks, and a forged node may lie in two. */
@@ -357,8 +373,11 @@ static int ref_piece(struct fc_forest *f, uint64_t at, uint64_t end, uint64_t *s
 	if (r && r != FC_ENOENT)
 		return r;
 	r = fc_tree_ge(&f->spaces, fc_key(0, FC_KEY_REF, at), &item);
-	if (!r && item.key.type == FC_KEY_REF && item.key.ino == 0 && item.key.off < end)
+	if (!r && item.key.type == FC_KEY_REF && item.key.ino == 0 && item.key.off < end) {
+		if (item.key.off <= at) /* of no blocks: forged */
+			return FC_ECORRUPT;
 		*stop = item.key.off;
+	}
 	return r == FC_ENOENT ? 0 : r;
 }
 
