@@ -31,9 +31,17 @@ void fc_forest_fini(struct fc_forest *f)
 	fc_node_cache_fini(&f->cache);
 }
 
+/* NULL: not in memory. A forged pointer may lead to a block that holds another node
+ * there: what is below has to be one level lower, or this would not end. */
 static struct fc_node *child_at(struct fc_forest *f, struct fc_node *node, unsigned at)
 {
-	return fc_node_cache_get(&f->cache, fc_get_u64(fc_node_value(node->data, at, NULL) + FC_P_BLOCK));
+	struct fc_node *child =
+		fc_node_cache_get(&f->cache, fc_get_u64(fc_node_value(node->data, at, NULL) + FC_P_BLOCK));
+
+	return child && fc_node_level(child->data) + 1 == fc_node_level(node->data) &&
+			       child->data[FC_N_TREE] == node->data[FC_N_TREE]
+		       ? child
+		       : NULL;
 }
 
 /* Gives every dirty node below and with `node` its block, in key order. */
