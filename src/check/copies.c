@@ -78,8 +78,8 @@ static int judge_root(struct fc_checker *c, unsigned slot, unsigned copy)
 	if (r)
 		return r;
 	newest = !memcmp(raw + FC_ROOT_SECTOR - FC_TAG_BYTES, c->roots.tag[slot], FC_TAG_BYTES);
-	/* copy B may not have reached the disk when the power went, and is written with the next root but one */
-	if (!newest && !copy)
+	/* copy B of the newest may not have reached the disk when the power went: the next writer makes it good first */
+	if (!newest && (!copy || (int)slot != c->roots.newest))
 		bad_root(c, slot, copy, "is older than the other one");
 	if (!sodium_is_zero(raw + FC_ROOT_SECTOR, sizeof(raw) - FC_ROOT_SECTOR))
 		bad_root(c, slot, copy, "is followed by bytes where none belong");
