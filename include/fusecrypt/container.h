@@ -45,6 +45,9 @@ struct fc_fs_options {
 	void (*committed)(void *arg, uint64_t generation, const uint8_t tag[FC_TAG_BYTES]);
 	/* A line for the log: priority as in syslog(3). Never names or content. */
 	void (*log)(void *arg, int priority, const char *text);
+	/* Takes (and gives back) the header's lock against key commands: 0, or it is not to be had
+	 * now. Called in the course of a rekey, which writes the header. NULL: nobody else writes it. */
+	int (*header_lock)(void *arg, bool take);
 	/* File contents changed other than by a request (none yet): unused may be NULL. */
 	void *arg;
 };
@@ -196,6 +199,18 @@ int fc_fs_background(struct fc_fs *fs);
  * below *least, what the container has in use now (which is set in any case). */
 int fc_fs_set_limit(struct fc_fs *fs, uint64_t cap, uint64_t *least);
 
+/* ---- another master key --------------------------------------------------
+ * A key command has written the header of a new master key, with the old one
+ * sealed in it, to both copies. From the next opening on, or from this call on
+ * for an fs that is open, all is sealed anew in the background, commit by commit;
+ * whatever stops it, the next one who writes goes on. master is the new one.
+ * 0 (also when it is under way); FC_EFORGED: that is not the header's;
+ * FC_EROFS, FC_EIO, FC_ENOSPC, FC_ENOMEM, FC_ESESSIONS. */
+int fc_fs_rekey(struct fc_fs *fs, const uint8_t master[FC_KEY_BYTES]);
+/* Without threads: one step of it. 1 there is more, 0 nothing left to do; what stopped it:
+ * FC_ENOSPC, FC_EFORGED (something cannot be opened under the old key), FC_EIO, ... */
+int fc_fs_rekey_step(struct fc_fs *fs);
+
 struct fc_fs_stat {
 	uint64_t bytes_limit;     /* cap, 0 none */
 	uint64_t bytes_allocated; /* by the host, for the container */
@@ -206,6 +221,9 @@ struct fc_fs_stat {
 	uint32_t format, cipher;
 	uint8_t uuid[FC_UUID_BYTES];
 	bool read_only, failed; /* failed: turned read-only after a failed sync (R10) */
+	bool rekeying;          /* a rekey is under way */
+	int rekey_error;        /* what keeps it from going on, 0 nothing */
+	uint64_t rekey_bytes, rekey_total; /* seen of its present pass, and to be seen in all; about */
 };
 int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st);
 

@@ -90,9 +90,16 @@ enum {
 	FC_H_LOG_BYTES = 96,    /* u64 */
 	FC_H_DATA_OFFSET = 104, /* u64 bytes, a multiple of the chunk */
 	FC_H_CREATED = 112,     /* u64 seconds since 1970 */
+	FC_H_OLD_NONCE = 120,   /* 24 bytes, random; all zero unless a rekey is under way */
+	FC_H_OLD_KEY = 144,     /* 48 bytes: the master key before this one, XChaCha20-Poly1305, key "old", aad = UUID, epoch */
 	FC_H_MAC = 4032,        /* 32 bytes keyed BLAKE2b over all, MAC and sum as zero */
 	FC_H_SUM = 4088,        /* u64 XXH3-64 over all with this field as zero */
 };
+
+#define FC_OLD_NONCE_BYTES 24u
+#define FC_OLD_KEY_BYTES (FC_KEY_BYTES + FC_TAG_BYTES)
+/* Bits of FC_H_INCOMPAT */
+#define FC_INCOMPAT_REKEYED UINT64_C(1) /* another master key came before: FC_H_OLD_*, FC_RP_FIRST and the next three */
 
 /* key slot n at FC_HEADER_FIXED + n * FC_SLOT_BYTES (key/slot.c) */
 enum {
@@ -178,6 +185,10 @@ enum {
 	FC_RP_CAP = 200,         /* u64 size limit in bytes, 0 none */
 	FC_RP_CHUNKS = 208,      /* u64 end of the chunks ever used, a chunk number */
 	FC_RP_SHARED = 216,      /* u64 reference items in the space tree */
+	FC_RP_FIRST = 232,       /* u32 first session that is in use; 0: 1 */
+	FC_RP_OLD_LAST = 236,    /* u32 last session of the master key before this one; 0: none is in use */
+	FC_RP_OWN = 240,         /* u32 first session of this master key; 0: 1 */
+	FC_RP_NAMES = 248,       /* 16 bytes: the key of names; zeros: that of this master key */
 };
 #define FC_ROOT_CLEAN 1u /* closed in order: nothing in the log */
 
@@ -186,12 +197,15 @@ enum {
 #define FC_SALTS_B (2u << 20)
 #define FC_SALT_BLOCKS 256u
 #define FC_SALTS_PER_BLOCK 126u
-#define FC_SESSIONS_MAX (FC_SALT_BLOCKS * FC_SALTS_PER_BLOCK)
+#define FC_NAMES_BYTES 16u
+/* With one master key: the last block is left for the sessions that a rekey takes. */
+#define FC_SESSIONS_MAX ((FC_SALT_BLOCKS - 1) * FC_SALTS_PER_BLOCK)
 enum {
 	FC_SB_NONCE = 0,   /* 24 bytes, random */
 	FC_SB_SEALED = 24, /* XChaCha20-Poly1305, key "salts", aad = UUID, u32 block index */
 };
-/* sealed: u32 block index, u32 salts in use, then FC_SALTS_PER_BLOCK salts; session n (from 1) is salt n-1 */
+/* sealed: u32 block index, u32 salts in use, then FC_SALTS_PER_BLOCK salts; session n (from 1) is salt n-1. Block
+ * index i lies at i modulo FC_SALT_BLOCKS; each belongs to one master key. */
 #define FC_SALT_PLAIN (FC_BLOCK - FC_SB_SEALED - FC_TAG_BYTES)
 
 /* ---- log record, on 4 KiB boundaries (cipher/log.c) ------------------- */

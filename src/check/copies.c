@@ -22,6 +22,17 @@ static const char *how(struct fc_checker *c, int error)
 
 /* ---- header ------------------------------------------------------------------ */
 
+/* The newest copy begins or ends a rekey, and the other one is the header before it. */
+static bool rekey_wrote(const struct fc_checker *c, const struct fc_headers *h, int best)
+{
+	const struct fc_keys *old = c->keys->old;
+
+	if (h->status[!best] || (!h->copy[best].rekeying && !h->copy[!best].rekeying))
+		return false;
+	return !fc_header_verify(h->raw[!best], c->keys->header) ||
+	       (old && !fc_header_verify(h->raw[!best], old->header));
+}
+
 static void judge_headers(struct fc_checker *c, const struct fc_headers *h, const int status[2], int best)
 {
 	int i;
@@ -30,7 +41,11 @@ static void judge_headers(struct fc_checker *c, const struct fc_headers *h, cons
 		const char *wrong = status[i] ? how(c, status[i]) : "is older than the other one";
 
 		c->header_bad[i] = status[i] || h->copy[i].sequence != h->copy[best].sequence;
-		if (c->header_bad[i])
+		if (c->header_bad[i] && rekey_wrote(c, h, best))
+			fc_find_note(c, FC_CHECK_HEADER, 0,
+				     "a copy of the header is the one before: a rekey was interrupted while it wrote "
+				     "it; whoever mounts next goes on");
+		else if (c->header_bad[i])
 			fc_find(c, FC_CHECK_HEADER, 0, writes_anew, "copy %c of the header %s", 'A' + i, wrong);
 	}
 }
@@ -52,8 +67,9 @@ static int check_headers(struct fc_checker *c)
 			status[i] = h->status[i] ? h->status[i] : fc_header_verify(h->raw[i], c->keys->header);
 		c->header = h->copy[best];
 		memcpy(c->result->uuid, c->header.uuid, FC_UUID_BYTES);
+		r = fc_keys_open_old(c->keys, &c->header);
 		judge_headers(c, h, status, best);
-		if (c->options->repair && c->header.ro_compat & ~FC_RO_COMPAT_KNOWN)
+		if (!r && c->options->repair && c->header.ro_compat & ~FC_RO_COMPAT_KNOWN)
 			r = FC_ENEWER;
 	}
 	free(h);
@@ -127,6 +143,11 @@ static int check_roots(struct fc_checker *c)
 	return check_header_age(c, root);
 }
 
+static uint64_t salts_at(unsigned copy, uint32_t index)
+{
+	return salts_offset[copy] + (uint64_t)(index % FC_SALT_BLOCKS) * FC_BLOCK;
+}
+
 /* ---- salts -------------------------------------------------------------------------- */
 
 enum { SOUND, TORN, UNSURE, BAD };
@@ -151,51 +172,75 @@ static int compare_sectors(const uint8_t *bad, const uint8_t *good)
 }
 
 /* Only the block that the next mount writes to can have been torn. */
+static uint32_t next_block(const struct fc_checker *c)
+{
+	struct fc_session_range range;
+
+	fc_sessions_range(c->sessions, &range);
+	return (range.count < range.own ? range.own - 1 : range.count) / FC_SALTS_PER_BLOCK;
+}
+
 static int judge_salts(struct fc_checker *c, uint32_t index, unsigned copy, const int status[2])
 {
 	uint8_t bad[FC_BLOCK], good[FC_BLOCK];
 
 	if (!status[copy])
 		return SOUND;
-	if (status[1 - copy] || index != c->roots.root[c->roots.newest].sessions / FC_SALTS_PER_BLOCK ||
-	    fc_io_read(c->io, bad, FC_BLOCK, salts_offset[copy] + (uint64_t)index * FC_BLOCK) ||
-	    fc_io_read(c->io, good, FC_BLOCK, salts_offset[1 - copy] + (uint64_t)index * FC_BLOCK))
+	if (status[1 - copy] || index != next_block(c) ||
+	    fc_io_read(c->io, bad, FC_BLOCK, salts_at(copy, index)) ||
+	    fc_io_read(c->io, good, FC_BLOCK, salts_at(1 - copy, index)))
 		return BAD;
 	return compare_sectors(bad, good);
 }
 
+static int check_salt_block(struct fc_checker *c, uint32_t index)
+{
+	int status[2];
+	unsigned copy;
+
+	fc_sessions_copies(c->sessions, c->io, index, status);
+	for (copy = 0; copy < 2; copy++) {
+		int verdict = judge_salts(c, index, copy, status);
+		uint32_t *bad;
+
+		if (verdict == UNSURE)
+			fc_find_note(c, FC_CHECK_SALTS, 0,
+				     "a copy of a block of the salt table does not authenticate: a power cut while it was "
+				     "written, or damage; the other one serves");
+		if (verdict == BAD)
+			fc_find(c, FC_CHECK_SALTS, 0, writes_anew, "copy %c of block %u of the salt table %s",
+				'A' + (int)copy, index, how(c, status[copy]));
+		if (verdict == SOUND)
+			continue;
+		bad = fc_list_add(&c->salts_bad, sizeof(*bad));
+		if (!bad)
+			return FC_ENOMEM;
+		*bad = 2 * index + copy;
+	}
+	return 0;
+}
+
+/* Blocks of sessions from..to. */
+static int check_salt_blocks(struct fc_checker *c, uint32_t from, uint32_t to)
+{
+	uint32_t index;
+	int r = 0;
+
+	for (index = from / FC_SALTS_PER_BLOCK; !r && from <= to && index * FC_SALTS_PER_BLOCK < to; index++)
+		r = check_salt_block(c, index);
+	return r;
+}
+
 static int check_salts(struct fc_checker *c)
 {
-	const struct fc_root *root = &c->roots.root[c->roots.newest];
-	uint32_t index;
-	int r = fc_sessions_load(c->io, c->keys, c->header.cipher, c->header.uuid, root->sessions, &c->sessions);
+	int newest = c->roots.newest, r;
+	struct fc_session_range range;
 
-	for (index = 0; !r && index * FC_SALTS_PER_BLOCK < root->sessions; index++) {
-		int status[2];
-		unsigned copy;
-
-		fc_sessions_copies(c->sessions, c->io, index, status);
-		for (copy = 0; copy < 2; copy++) {
-			int verdict = judge_salts(c, index, copy, status);
-			uint32_t *bad;
-
-			if (verdict == UNSURE)
-				fc_find_note(c, FC_CHECK_SALTS, 0,
-					     "a copy of a block of the salt table does not authenticate: a power cut "
-					     "while it was "
-					     "written, or damage; the other one serves");
-			if (verdict == BAD)
-				fc_find(c, FC_CHECK_SALTS, 0, writes_anew, "copy %c of block %u of the salt table %s",
-					'A' + (int)copy, index, how(c, status[copy]));
-			if (verdict == SOUND)
-				continue;
-			bad = fc_list_add(&c->salts_bad, sizeof(*bad));
-			if (!bad)
-				return FC_ENOMEM;
-			*bad = 2 * index + copy;
-		}
-	}
-	return r;
+	fc_root_sessions(&c->roots.root[newest], c->roots.old_key[newest], &range);
+	r = fc_sessions_load_range(c->io, c->keys, c->header.cipher, c->header.uuid, &range, &c->sessions);
+	if (!r && range.old_last)
+		r = check_salt_blocks(c, range.first, range.old_last);
+	return r ? r : check_salt_blocks(c, range.own, range.count);
 }
 
 /* ---- all -------------------------------------------------------------------------------- */
@@ -265,9 +310,9 @@ static int mend_header(struct fc_checker *c)
 static int copy_salts(struct fc_checker *c, uint32_t index, unsigned to)
 {
 	uint8_t raw[FC_BLOCK];
-	int r = fc_io_read(c->io, raw, sizeof(raw), salts_offset[1 - to] + (uint64_t)index * FC_BLOCK);
+	int r = fc_io_read(c->io, raw, sizeof(raw), salts_at(1 - to, index));
 
-	return r ? r : fc_io_write(c->io, raw, sizeof(raw), salts_offset[to] + (uint64_t)index * FC_BLOCK);
+	return r ? r : fc_io_write(c->io, raw, sizeof(raw), salts_at(to, index));
 }
 
 static int mend_salts(struct fc_checker *c)

@@ -55,6 +55,44 @@ void fc_root_encode(const struct fc_root *root, uint8_t *plain)
 	fc_put_u64(plain + FC_RP_CAP, root->cap);
 	fc_put_u64(plain + FC_RP_CHUNKS, root->chunks);
 	fc_put_u64(plain + FC_RP_SHARED, root->shared);
+	fc_put_u32(plain + FC_RP_FIRST, root->first);
+	fc_put_u32(plain + FC_RP_OLD_LAST, root->old_last);
+	fc_put_u32(plain + FC_RP_OWN, root->own);
+	memcpy(plain + FC_RP_NAMES, root->names, FC_NAMES_BYTES);
+}
+
+static uint32_t or_one(uint32_t session)
+{
+	return session ? session : 1;
+}
+
+void fc_root_sessions(const struct fc_root *root, bool old_key, struct fc_session_range *range)
+{
+	uint32_t blocks = (root->sessions + FC_SALTS_PER_BLOCK - 1) / FC_SALTS_PER_BLOCK;
+
+	if (old_key)
+		*range = (struct fc_session_range){ .first = or_one(root->own),
+						    .old_last = root->sessions,
+						    .own = blocks * FC_SALTS_PER_BLOCK + 1,
+						    .count = root->sessions };
+	else
+		*range = (struct fc_session_range){ or_one(root->first), root->old_last, or_one(root->own),
+						    root->sessions };
+}
+
+/* Sessions of a master key begin with a block, and what is in use fits into the table. */
+static bool sessions_valid(const struct fc_root *r)
+{
+	uint32_t first = or_one(r->first), own = or_one(r->own);
+
+	if (own % FC_SALTS_PER_BLOCK != 1 || first % FC_SALTS_PER_BLOCK != 1 || (r->own && r->sessions < own))
+		return false;
+	if (r->old_last ? first > r->old_last || r->old_last >= own : first != own)
+		return false;
+	if (r->sessions > UINT32_MAX - 2 * FC_SALTS_PER_BLOCK)
+		return false;
+	return r->sessions < own ||
+	       (r->sessions - own < FC_SESSIONS_MAX && r->sessions - first < FC_SALT_BLOCKS * FC_SALTS_PER_BLOCK);
 }
 
 static bool ptr_valid(const struct fc_ptr *ptr, const struct fc_root *root)
@@ -67,12 +105,11 @@ static bool ptr_valid(const struct fc_ptr *ptr, const struct fc_root *root)
 
 static bool root_valid(const struct fc_root *r)
 {
-	return r->generation && !(r->flags & ~FC_ROOT_CLEAN) && r->sessions <= FC_SESSIONS_MAX &&
-	       ptr_valid(&r->file_tree, r) && ptr_valid(&r->space_tree, r) && r->next_ino >= FC_INO_FIRST &&
-	       r->next_ino <= FC_INO_MAX && r->log.session <= r->sessions && r->log.pos % FC_BLOCK == 0 &&
-	       r->log.pos < FC_LOG_MAX && (r->log.seq || !r->log.session) && r->inodes < r->next_ino &&
-	       r->data_blocks <= BLOCKS_MAX && r->node_blocks <= BLOCKS_MAX && r->cap <= INT64_MAX &&
-	       r->chunks <= BLOCKS_MAX / FC_CHUNK_BLOCKS;
+	return r->generation && !(r->flags & ~FC_ROOT_CLEAN) && sessions_valid(r) && ptr_valid(&r->file_tree, r) &&
+	       ptr_valid(&r->space_tree, r) && r->next_ino >= FC_INO_FIRST && r->next_ino <= FC_INO_MAX &&
+	       r->log.session <= r->sessions && r->log.pos % FC_BLOCK == 0 && r->log.pos < FC_LOG_MAX &&
+	       (r->log.seq || !r->log.session) && r->inodes < r->next_ino && r->data_blocks <= BLOCKS_MAX &&
+	       r->node_blocks <= BLOCKS_MAX && r->cap <= INT64_MAX && r->chunks <= BLOCKS_MAX / FC_CHUNK_BLOCKS;
 }
 
 int fc_root_decode(struct fc_root *root, const uint8_t *plain)
@@ -95,6 +132,10 @@ int fc_root_decode(struct fc_root *root, const uint8_t *plain)
 	root->cap = fc_get_u64(plain + FC_RP_CAP);
 	root->chunks = fc_get_u64(plain + FC_RP_CHUNKS);
 	root->shared = fc_get_u64(plain + FC_RP_SHARED);
+	root->first = fc_get_u32(plain + FC_RP_FIRST);
+	root->old_last = fc_get_u32(plain + FC_RP_OLD_LAST);
+	root->own = fc_get_u32(plain + FC_RP_OWN);
+	memcpy(root->names, plain + FC_RP_NAMES, FC_NAMES_BYTES);
 	return root_valid(root) ? 0 : FC_ECORRUPT;
 }
 
@@ -111,24 +152,40 @@ static uint64_t root_offset(unsigned slot, unsigned copy)
 	return copy_offset[copy] + slot * FC_BLOCK;
 }
 
+static bool root_open(const uint8_t raw[FC_BLOCK], const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES],
+		      uint8_t plain[FC_ROOT_PLAIN])
+{
+	uint8_t ad[ROOT_AD_BYTES];
+
+	root_ad(uuid, ad);
+	return !crypto_aead_xchacha20poly1305_ietf_decrypt(plain, NULL, NULL, raw + FC_R_SEALED,
+							   FC_ROOT_SECTOR - FC_R_SEALED, ad, sizeof(ad),
+							   raw + FC_R_NONCE, keys->root);
+}
+
+struct opened {
+	struct fc_root root;
+	uint8_t tag[FC_TAG_BYTES];
+	bool old_key;
+};
+
 /* One copy. 0, FC_ENOENT (all zeros), FC_EFORGED, FC_ECORRUPT, FC_EIO. */
 static int copy_read(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES], uint64_t off,
-		     struct fc_root *root, uint8_t tag[FC_TAG_BYTES])
+		     struct opened *o)
 {
-	uint8_t raw[FC_BLOCK], plain[FC_ROOT_PLAIN], ad[ROOT_AD_BYTES];
+	uint8_t raw[FC_BLOCK], plain[FC_ROOT_PLAIN];
 
 	if (fc_io_read(io, raw, sizeof(raw), off))
 		return FC_EIO;
 	if (sodium_is_zero(raw, sizeof(raw)))
 		return FC_ENOENT;
-	root_ad(uuid, ad);
-	if (memcmp(raw + FC_R_MAGIC, FC_ROOT_MAGIC, 8) ||
-	    crypto_aead_xchacha20poly1305_ietf_decrypt(plain, NULL, NULL, raw + FC_R_SEALED,
-						       FC_ROOT_SECTOR - FC_R_SEALED, ad, sizeof(ad), raw + FC_R_NONCE,
-						       keys->root))
+	if (memcmp(raw + FC_R_MAGIC, FC_ROOT_MAGIC, 8))
 		return FC_EFORGED;
-	memcpy(tag, raw + FC_ROOT_SECTOR - FC_TAG_BYTES, FC_TAG_BYTES);
-	return fc_root_decode(root, plain);
+	o->old_key = !root_open(raw, keys, uuid, plain);
+	if (o->old_key && (!keys->old || !root_open(raw, keys->old, uuid, plain)))
+		return FC_EFORGED;
+	memcpy(o->tag, raw + FC_ROOT_SECTOR - FC_TAG_BYTES, FC_TAG_BYTES);
+	return fc_root_decode(&o->root, plain);
 }
 
 /* Both copies of a slot; the newer of them when both open (a crash between). */
@@ -139,15 +196,15 @@ static bool slot_read(struct fc_io *io, const struct fc_keys *keys, const uint8_
 	unsigned copy;
 
 	for (copy = 0; copy < 2; copy++) {
-		struct fc_root root;
-		uint8_t tag[FC_TAG_BYTES];
-		int rc = copy_read(io, keys, uuid, root_offset(slot, copy), &root, tag);
+		struct opened o;
+		int rc = copy_read(io, keys, uuid, root_offset(slot, copy), &o);
 
 		out->status[slot][copy] = rc;
-		if (rc || (opened && root.generation <= out->root[slot].generation))
+		if (rc || (opened && o.root.generation <= out->root[slot].generation))
 			continue;
-		out->root[slot] = root;
-		memcpy(out->tag[slot], tag, FC_TAG_BYTES);
+		out->root[slot] = o.root;
+		out->old_key[slot] = o.old_key;
+		memcpy(out->tag[slot], o.tag, FC_TAG_BYTES);
 		opened = true;
 	}
 	return opened;
@@ -238,7 +295,7 @@ int fc_root_raise(struct fc_io *io, const struct fc_keys *keys, const uint8_t uu
 	root->generation++;
 	root->header_seq = header_seq;
 	root->time = now;
-	rc = fc_root_seal(root, keys, uuid, raw, tag);
+	rc = fc_root_seal(root, roots.old_key[roots.newest] ? keys->old : keys, uuid, raw, tag);
 	/* the newest root may be one that a process which was killed had not synced */
 	if (!rc)
 		rc = fc_io_sync(io);

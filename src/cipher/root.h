@@ -33,7 +33,13 @@ struct fc_root {
 	uint64_t next_ino;
 	struct fc_log_head log;
 	uint64_t inodes, data_blocks, node_blocks, cap, chunks, shared;
+	uint32_t first, old_last, own;  /* as stored: see fc_root_sessions */
+	uint8_t names[FC_NAMES_BYTES]; /* zeros: of the master key */
 };
+
+/* The sessions that a root knows. old_key: it was sealed under the master key before
+ * the one that is in use now. */
+void fc_root_sessions(const struct fc_root *root, bool old_key, struct fc_session_range *range);
 
 /* plain: FC_ROOT_PLAIN bytes. decode checks bounds that need no container:
  * FC_ECORRUPT. Pure; any input is safe. */
@@ -44,6 +50,7 @@ struct fc_roots {
 	struct fc_root root[FC_ROOT_SLOTS];
 	int status[FC_ROOT_SLOTS][2];             /* of opening copies A and B of each slot; FC_ENOENT: all zeros */
 	uint8_t tag[FC_ROOT_SLOTS][FC_TAG_BYTES]; /* seal tag, for the state file */
+	bool old_key[FC_ROOT_SLOTS];              /* sealed under keys->old */
 	int newest;                               /* slot with the newest root that opens; -1 none */
 	/* A slot of which neither copy opens although something was written
 	 * there: not zeros in both, or zeros although the other slot's
@@ -53,7 +60,7 @@ struct fc_roots {
 	bool doubtful;
 };
 
-/* Reads the four copies. 0 when any opens (see doubtful); else FC_EFORGED or FC_EIO. */
+/* Reads the four copies, with keys->old too where it is set. 0 when any opens (see doubtful); else FC_EFORGED or FC_EIO. */
 int fc_roots_load(struct fc_io *io, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES],
 		  struct fc_roots *out);
 
@@ -62,7 +69,7 @@ int fc_roots_load(struct fc_io *io, const struct fc_keys *keys, const uint8_t uu
 int fc_root_seal(const struct fc_root *root, const struct fc_keys *keys, const uint8_t uuid[FC_UUID_BYTES],
 		 uint8_t raw[FC_BLOCK], uint8_t tag[FC_TAG_BYTES]);
 
-/* Writes the newest root once more, as the next generation, which accepts no
+/* Writes the newest root once more, under the same key, as the next generation, which accepts no
  * header below header_seq; nothing else differs. now: seconds since 1970. Only
  * where nobody has the container open for writing (the caller holds its lock).
  * 0 and *root, tag: the newest root, written or (when it asks for that already)

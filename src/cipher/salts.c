@@ -37,13 +37,14 @@ struct arena {
 };
 
 struct fc_sessions {
-	const struct fc_keys *keys;
+	const struct fc_keys *keys; /* make_lock to change, or to use its master */
 	const struct fc_provider *provider;
 	uint8_t uuid[FC_UUID_BYTES];
-	/* Filled before count reaches them and not changed then, so that whoever
-	 * has seen count needs no lock. */
+	/* By index modulo FC_SALT_BLOCKS. Filled before count reaches them and not
+	 * changed then, so that whoever has seen count needs no lock. */
 	struct salt_block *blocks[FC_SALT_BLOCKS];
 	atomic_uint count;
+	uint32_t first, old_last, own; /* as in a range; make_lock, and to change start_lock too */
 	pthread_mutex_t start_lock; /* one start at a time; taken alone */
 	pthread_mutex_t make_lock;  /* arenas, scratch; taken alone */
 	struct arena *arenas;
@@ -52,6 +53,22 @@ struct fc_sessions {
 
 static const uint64_t copy_offset[2] = { FC_SALTS_A, FC_SALTS_B };
 static const char *const purpose_name[FC_PURPOSES] = { "node", "data", "log" };
+
+static struct salt_block *block_of(const struct fc_sessions *s, uint32_t index)
+{
+	return s->blocks[index % FC_SALT_BLOCKS];
+}
+
+static uint64_t block_offset(unsigned copy, uint32_t index)
+{
+	return copy_offset[copy] + (uint64_t)(index % FC_SALT_BLOCKS) * FC_BLOCK;
+}
+
+/* The keys that seal a block of the table. */
+static const struct fc_keys *keys_of(const struct fc_sessions *s, uint32_t index)
+{
+	return index * FC_SALTS_PER_BLOCK + 1 < s->own ? s->keys->old : s->keys;
+}
 
 /* ---- blocks ---------------------------------------------------------------- */
 
@@ -65,14 +82,17 @@ static void block_ad(const struct fc_sessions *s, uint32_t index, uint8_t ad[SAL
 static int copy_read(const struct fc_sessions *s, struct fc_io *io, unsigned copy, uint32_t index, uint32_t need,
 		     uint8_t plain[FC_SALT_PLAIN])
 {
+	const struct fc_keys *keys = keys_of(s, index);
 	uint8_t raw[FC_BLOCK], ad[SALT_AD_BYTES];
 	uint32_t used;
 
-	if (fc_io_read(io, raw, sizeof(raw), copy_offset[copy] + (uint64_t)index * FC_BLOCK))
+	if (fc_io_read(io, raw, sizeof(raw), block_offset(copy, index)))
 		return FC_EIO;
+	if (!keys)
+		return FC_EFORGED;
 	block_ad(s, index, ad);
 	if (crypto_aead_xchacha20poly1305_ietf_decrypt(plain, NULL, NULL, raw + FC_SB_SEALED, FC_BLOCK - FC_SB_SEALED,
-						       ad, sizeof(ad), raw + FC_SB_NONCE, s->keys->salts))
+						       ad, sizeof(ad), raw + FC_SB_NONCE, keys->salts))
 		return FC_EFORGED;
 	used = fc_get_u32(plain + SALT_USED);
 	if (fc_get_u32(plain + SALT_INDEX) != index || used > FC_SALTS_PER_BLOCK || used < need)
@@ -91,7 +111,7 @@ static void block_seal(const struct fc_sessions *s, uint32_t index, uint32_t use
 	block_ad(s, index, ad);
 	randombytes_buf(raw + FC_SB_NONCE, FC_SB_SEALED - FC_SB_NONCE);
 	crypto_aead_xchacha20poly1305_ietf_encrypt(raw + FC_SB_SEALED, NULL, plain, sizeof(plain), ad, sizeof(ad), NULL,
-						   raw + FC_SB_NONCE, s->keys->salts);
+						   raw + FC_SB_NONCE, keys_of(s, index)->salts);
 	sodium_memzero(plain, sizeof(plain));
 }
 
@@ -116,31 +136,51 @@ static int block_load(struct fc_sessions *s, struct fc_io *io, uint32_t index, u
 	if (!b->status)
 		memcpy(b->salts, plain + SALT_FIRST, sizeof(b->salts));
 	sodium_memzero(plain, sizeof(plain));
-	s->blocks[index] = b;
+	s->blocks[index % FC_SALT_BLOCKS] = b;
 	return 0;
 }
 
-static uint32_t need_of(uint32_t count, uint32_t index)
+/* The salts that a block of the sessions in use must hold. */
+static uint32_t need_of(const struct fc_sessions *s, uint32_t index)
 {
-	uint32_t before = index * FC_SALTS_PER_BLOCK;
+	uint32_t before = index * FC_SALTS_PER_BLOCK, count = before + 1 < s->own ? s->old_last : s->count;
 
 	return count - before < FC_SALTS_PER_BLOCK ? count - before : FC_SALTS_PER_BLOCK;
 }
 
 /* ---- the table --------------------------------------------------------------- */
 
-int fc_sessions_load(struct fc_io *io, const struct fc_keys *keys, uint32_t cipher, const uint8_t uuid[FC_UUID_BYTES],
-		     uint32_t count, struct fc_sessions **out)
+/* Blocks of sessions from..to. */
+static int load_blocks(struct fc_sessions *s, struct fc_io *io, uint32_t from, uint32_t to)
+{
+	uint32_t i;
+	int rc = 0;
+
+	for (i = from / FC_SALTS_PER_BLOCK; !rc && i * FC_SALTS_PER_BLOCK < to; i++)
+		rc = block_load(s, io, i, need_of(s, i));
+	return rc;
+}
+
+static bool range_valid(const struct fc_session_range *r)
+{
+	uint32_t from = r->old_last ? r->first : r->own, most = r->old_last ? FC_SALTS_PER_BLOCK : 0;
+
+	return from && r->own >= from && (r->count < r->own || r->count - from < FC_SESSIONS_MAX + most) &&
+	       (!r->old_last || r->old_last - from < FC_SESSIONS_MAX);
+}
+
+int fc_sessions_load_range(struct fc_io *io, const struct fc_keys *keys, uint32_t cipher,
+			   const uint8_t uuid[FC_UUID_BYTES], const struct fc_session_range *range,
+			   struct fc_sessions **out)
 {
 	const struct fc_provider *provider = fc_provider_find(cipher);
 	struct fc_sessions *s;
-	uint32_t i;
 	int rc = 0;
 
 	*out = NULL;
 	if (!provider)
 		return FC_ENOTSUP;
-	if (count > FC_SESSIONS_MAX)
+	if (!range_valid(range))
 		return FC_ECORRUPT;
 	s = calloc(1, sizeof(*s));
 	if (!s)
@@ -148,19 +188,37 @@ int fc_sessions_load(struct fc_io *io, const struct fc_keys *keys, uint32_t ciph
 	s->keys = keys;
 	s->provider = provider;
 	memcpy(s->uuid, uuid, FC_UUID_BYTES);
-	atomic_init(&s->count, count);
+	atomic_init(&s->count, range->count);
+	s->first = range->first;
+	s->old_last = range->old_last;
+	s->own = range->own;
 	pthread_mutex_init(&s->start_lock, NULL);
 	pthread_mutex_init(&s->make_lock, NULL);
 	s->scratch = fc_secret_alloc(FC_KEY_BYTES);
 	if (!s->scratch)
 		rc = FC_ENOMEM;
-	for (i = 0; !rc && i * FC_SALTS_PER_BLOCK < count; i++)
-		rc = block_load(s, io, i, need_of(count, i));
+	if (!rc && s->old_last)
+		rc = load_blocks(s, io, s->first, s->old_last);
+	if (!rc && range->count >= s->own)
+		rc = load_blocks(s, io, s->own, range->count);
 	if (rc)
 		fc_sessions_free(s);
 	else
 		*out = s;
 	return rc;
+}
+
+int fc_sessions_load(struct fc_io *io, const struct fc_keys *keys, uint32_t cipher, const uint8_t uuid[FC_UUID_BYTES],
+		     uint32_t count, struct fc_sessions **out)
+{
+	const struct fc_session_range range = { .first = 1, .own = 1, .count = count };
+
+	return fc_sessions_load_range(io, keys, cipher, uuid, &range, out);
+}
+
+void fc_sessions_range(const struct fc_sessions *s, struct fc_session_range *range)
+{
+	*range = (struct fc_session_range){ s->first, s->old_last, s->own, atomic_load(&s->count) };
 }
 
 void fc_sessions_free(struct fc_sessions *s)
@@ -201,29 +259,40 @@ static int block_store(const struct fc_sessions *s, struct fc_io *io, uint32_t i
 	sodium_memzero(plain, sizeof(plain));
 	block_seal(s, index, used, b, raw);
 	for (i = 0; !rc && i < 2; i++) {
-		rc = fc_io_write(io, raw, sizeof(raw), copy_offset[first ^ i] + (uint64_t)index * FC_BLOCK);
+		rc = fc_io_write(io, raw, sizeof(raw), block_offset(first ^ i, index));
 		if (!rc)
 			rc = fc_io_sync(io);
 	}
 	return rc;
 }
 
+/* The block's index, where a session more would find no place; each master key has
+ * as many, and a rekey one block more. */
+static uint32_t end_block(const struct fc_sessions *s)
+{
+	uint32_t from = (s->old_last ? s->first : s->own) / FC_SALTS_PER_BLOCK;
+
+	return from + FC_SALT_BLOCKS - (s->old_last ? 0 : 1);
+}
+
 static int start(struct fc_sessions *s, struct fc_io *io, uint32_t *session)
 {
-	uint32_t at = atomic_load(&s->count), index = at / FC_SALTS_PER_BLOCK;
-	struct salt_block *b;
+	uint32_t at = atomic_load(&s->count) >= s->own ? atomic_load(&s->count) : s->own - 1;
+	uint32_t index = at / FC_SALTS_PER_BLOCK;
+	struct salt_block *b = block_of(s, index);
 	int rc;
 
-	if (index < FC_SALT_BLOCKS && s->blocks[index] && s->blocks[index]->status)
+	if (at >= s->own && b && at % FC_SALTS_PER_BLOCK && b->status)
 		at = ++index * FC_SALTS_PER_BLOCK;
-	if (at >= FC_SESSIONS_MAX)
+	if (index >= end_block(s) || at > UINT32_MAX - 2 * FC_SALTS_PER_BLOCK)
 		return FC_ESESSIONS;
-	if (!s->blocks[index]) {
-		s->blocks[index] = calloc(1, sizeof(*b));
-		if (!s->blocks[index])
+	b = block_of(s, index);
+	if (!b) {
+		b = calloc(1, sizeof(*b));
+		if (!b)
 			return FC_ENOMEM;
+		s->blocks[index % FC_SALT_BLOCKS] = b;
 	}
-	b = s->blocks[index];
 	/* After a failure this salt may be on the disk, but nothing was sealed
 	 * under it; the next try draws another. */
 	randombytes_buf(b->salts[at % FC_SALTS_PER_BLOCK], FC_SALT_BYTES);
@@ -245,11 +314,79 @@ int fc_sessions_start(struct fc_sessions *s, struct fc_io *io, uint32_t *session
 	return rc;
 }
 
+/* ---- a rekey ------------------------------------------------------------------------ */
+
+void fc_sessions_rekey(struct fc_sessions *s, const struct fc_keys *keys, const struct fc_session_range *back)
+{
+	uint32_t count, blocks;
+
+	pthread_mutex_lock(&s->start_lock);
+	pthread_mutex_lock(&s->make_lock);
+	count = atomic_load(&s->count);
+	blocks = (count + FC_SALTS_PER_BLOCK - 1) / FC_SALTS_PER_BLOCK;
+	s->first = back ? back->first : s->own;
+	s->old_last = back ? back->old_last : count;
+	s->own = back ? back->own : blocks * FC_SALTS_PER_BLOCK + 1;
+	s->keys = keys;
+	pthread_mutex_unlock(&s->make_lock);
+	pthread_mutex_unlock(&s->start_lock);
+}
+
+/* A session of no key whose numbers these are: its block is taken out of the table. */
+static void block_forget(struct fc_sessions *s, uint32_t index)
+{
+	struct salt_block *b = block_of(s, index);
+	unsigned i, k;
+
+	for (i = 0; b && i < FC_SALTS_PER_BLOCK; i++)
+		for (k = 0; k < FC_PURPOSES; k++) {
+			struct fc_aead *aead = atomic_exchange(&b->aead[i][k], NULL);
+
+			if (aead)
+				fc_aead_drop(aead);
+		}
+	if (b)
+		sodium_memzero(b->salts, sizeof(b->salts));
+	free(b);
+	s->blocks[index % FC_SALT_BLOCKS] = NULL;
+}
+
+void fc_sessions_forget_old(struct fc_sessions *s)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&s->start_lock);
+	pthread_mutex_lock(&s->make_lock);
+	for (i = s->first / FC_SALTS_PER_BLOCK; s->old_last && i * FC_SALTS_PER_BLOCK < s->old_last; i++)
+		block_forget(s, i);
+	s->old_last = 0;
+	s->first = s->own;
+	pthread_mutex_unlock(&s->make_lock);
+	pthread_mutex_unlock(&s->start_lock);
+}
+
+int fc_sessions_wipe(const struct fc_sessions *s, struct fc_io *io)
+{
+	static const uint8_t zeros[FC_BLOCK];
+	uint8_t raw[FC_BLOCK];
+	unsigned copy;
+	uint32_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < FC_SALT_BLOCKS; i++)
+		for (copy = 0; !rc && !s->blocks[i] && copy < 2; copy++)
+			/* what was never written takes no place on the host */
+			if (fc_io_read(io, raw, sizeof(raw), block_offset(copy, i)) ||
+			    !sodium_is_zero(raw, sizeof(raw)))
+				rc = fc_io_write(io, zeros, sizeof(zeros), block_offset(copy, i));
+	return rc ? rc : fc_io_sync(io);
+}
+
 /* ---- for check -------------------------------------------------------------------- */
 
 void fc_sessions_copies(const struct fc_sessions *s, struct fc_io *io, uint32_t index, int status[2])
 {
-	uint32_t need = need_of(atomic_load(&s->count), index);
+	uint32_t need = need_of(s, index);
 	uint8_t plain[FC_SALT_PLAIN];
 	unsigned copy;
 
@@ -261,7 +398,7 @@ void fc_sessions_copies(const struct fc_sessions *s, struct fc_io *io, uint32_t 
 int fc_sessions_renew(struct fc_sessions *s, struct fc_io *io, uint32_t index)
 {
 	struct salt_block *b = calloc(1, sizeof(*b));
-	uint32_t used = need_of(atomic_load(&s->count), index);
+	uint32_t used = need_of(s, index);
 	int rc;
 
 	if (!b)
@@ -296,14 +433,20 @@ static struct arena *arena_room(struct fc_sessions *s)
 }
 
 /* make_lock held. */
-static int context_make(struct fc_sessions *s, const uint8_t *salt, enum fc_purpose purpose, struct fc_aead **out)
+static int context_make(struct fc_sessions *s, uint32_t session, const uint8_t *salt, enum fc_purpose purpose,
+			struct fc_aead **out)
 {
-	struct arena *a = arena_room(s);
+	bool own = session >= s->own;
+	const struct fc_keys *keys = own ? s->keys : s->keys->old;
+	struct arena *a;
 	int rc;
 
+	if (!keys || (!own && (session < s->first || session > s->old_last)))
+		return FC_EFORGED;
+	a = arena_room(s);
 	if (!a)
 		return FC_ENOMEM;
-	fc_keys_derive(s->keys->master, purpose_name[purpose], salt, s->scratch);
+	fc_keys_derive(keys->master, purpose_name[purpose], salt, s->scratch);
 	rc = fc_aead_init(&a->contexts[a->used], s->provider, s->scratch);
 	sodium_memzero(s->scratch, FC_KEY_BYTES);
 	if (!rc)
@@ -321,7 +464,9 @@ int fc_sessions_aead(struct fc_sessions *s, uint32_t session, enum fc_purpose pu
 	*out = NULL;
 	if (!session || session > atomic_load_explicit(&s->count, memory_order_acquire))
 		return FC_EFORGED;
-	b = s->blocks[i / FC_SALTS_PER_BLOCK];
+	b = block_of(s, i / FC_SALTS_PER_BLOCK);
+	if (!b)
+		return FC_EFORGED;
 	if (b->status)
 		return b->status;
 	i %= FC_SALTS_PER_BLOCK;
@@ -332,7 +477,7 @@ int fc_sessions_aead(struct fc_sessions *s, uint32_t session, enum fc_purpose pu
 	pthread_mutex_lock(&s->make_lock);
 	*out = atomic_load_explicit(at, memory_order_relaxed);
 	if (!*out) {
-		rc = context_make(s, b->salts[i], purpose, out);
+		rc = context_make(s, session, b->salts[i], purpose, out);
 		if (!rc)
 			atomic_store_explicit(at, *out, memory_order_release);
 	}

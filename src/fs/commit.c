@@ -47,6 +47,8 @@ int fc_session_start(struct fc_fs *fs)
 	if (fs->read_only || fs->failed)
 		return fs->failed ? FC_EIO : FC_EROFS;
 	r = fs->root.generation ? mend_root(fs) : 0;
+	if (!r && fs->keys->old)
+		r = fc_rekey_settle(fs);
 	if (r)
 		return r;
 	r = fc_sessions_start(fs->sessions, fs->io, &session);
@@ -55,13 +57,24 @@ int fc_session_start(struct fc_fs *fs)
 	if (r)
 		return r;
 	pthread_rwlock_wrlock(&fs->lock);
-	fs->sessions_used = session;
-	atomic_store(&fs->forest.node_nonce, 1);
-	atomic_store(&fs->forest.data_nonce, 1);
-	fs->journal.head = (struct fc_log_head){ .session = session, .seq = 1, .pos = fs->journal.head.pos };
-	fs->forest.session = session;
+	fc_session_replace(fs, session);
 	pthread_rwlock_unlock(&fs->lock);
 	return 0;
+}
+
+void fc_session_replace(struct fc_fs *fs, uint32_t session)
+{
+	struct fc_journal *j = &fs->journal;
+
+	fc_sessions_range(fs->sessions, &fs->range);
+	atomic_store(&fs->forest.node_nonce, 1);
+	atomic_store(&fs->forest.data_nonce, 1);
+	pthread_mutex_lock(&j->lock);
+	j->head = (struct fc_log_head){ .session = session, .seq = 1, .pos = j->head.pos };
+	j->acked = 0;
+	j->ready = false; /* the chain is not known before a root is */
+	pthread_mutex_unlock(&j->lock);
+	fs->forest.session = session;
 }
 
 /* Exclusive lock; right after freezing. */
@@ -72,7 +85,14 @@ static void make_root(struct fc_fs *fs, struct fc_root *root, bool clean)
 	memset(root, 0, sizeof(*root));
 	root->generation = fs->forest.txg - 1;
 	root->flags = clean ? FC_ROOT_CLEAN : 0;
-	root->sessions = fs->sessions_used;
+	root->sessions = fs->range.count;
+	if (fs->range.own > 1) {
+		root->first = fs->range.first;
+		root->old_last = fs->range.old_last;
+		root->own = fs->range.own;
+	}
+	if (fs->names_kept)
+		memcpy(root->names, fs->keys->names, FC_NAMES_BYTES);
 	root->header_seq = fs->header_seq;
 	root->time = (uint64_t)fc_fs_now(fs).sec;
 	root->next_ino = fs->next_ino;

@@ -228,6 +228,7 @@ static int write_cached(struct fc_fs *fs, struct fc_op *op, const struct fc_byte
 
 struct piece {
 	struct fc_range range;
+	uint32_t session;
 	uint64_t nonce;
 	uint8_t tags[FC_EXTENT_UNITS * FC_TAG_BYTES];
 };
@@ -245,7 +246,7 @@ static int seal_piece(struct fc_fs *fs, const uint8_t *data, struct piece *piece
 
 	for (k = 0; k < piece->range.count; k++)
 		page[k] = data + (size_t)k * FC_UNIT;
-	return fc_extent_seal(fs, piece->range.count, piece->nonce, page, buf, piece->tags);
+	return fc_extent_seal(fs, piece->range.count, piece->session, piece->nonce, page, buf, piece->tags);
 }
 
 /* Pieces that lie one after the other are written together. */
@@ -287,6 +288,7 @@ static int alloc_pieces(struct fc_fs *fs, uint64_t blocks, struct piece *piece, 
 					false, &piece[*count].range);
 		if (r)
 			break;
+		piece[*count].session = fs->forest.session;
 		piece[*count].nonce = atomic_fetch_add(&fs->forest.data_nonce, piece[*count].range.count);
 		blocks -= piece[*count].range.count;
 	}
@@ -302,7 +304,7 @@ static void map_pieces(struct fc_fs *fs, const struct fc_op *op, const struct pi
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		struct fc_extent e = { block,          piece[i].range.start, piece[i].range.count, fs->forest.session,
+		struct fc_extent e = { block,          piece[i].range.start, piece[i].range.count, piece[i].session,
 				       piece[i].nonce, piece[i].tags };
 		struct fc_op map = { .kind = FC_OP_MAP, .ino = op->ino, .off = block };
 

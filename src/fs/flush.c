@@ -20,6 +20,7 @@ struct batch {
 	uint64_t block[BATCH]; /* where each page goes */
 	size_t count;
 	uint64_t nonce; /* of the first page; the others count up */
+	uint32_t session;
 	uint8_t *buf;   /* RUN_PAGES of them */
 };
 
@@ -74,6 +75,7 @@ static int prepare(struct fc_fs *fs, struct batch *b)
 		b->page[i]->busy = true;
 		b->data[i] = b->page[i]->data;
 	}
+	b->session = fs->forest.session;
 	b->nonce = atomic_fetch_add(&fs->forest.data_nonce, b->count);
 	return r;
 }
@@ -86,7 +88,7 @@ static int seal(struct fc_fs *fs, struct batch *b)
 	while (!r && i < b->count) {
 		for (n = 1; i + n < b->count && n < RUN_PAGES && b->block[i + n] == b->block[i] + n;)
 			n++;
-		r = fc_extent_seal(fs, (uint32_t)n, b->nonce + i, &b->data[i], b->buf, b->tags[i]);
+		r = fc_extent_seal(fs, (uint32_t)n, b->session, b->nonce + i, &b->data[i], b->buf, b->tags[i]);
 		if (!r)
 			r = fc_extent_write(fs, b->block[i], (uint32_t)n, b->buf);
 		i += n;
@@ -99,7 +101,7 @@ static int map_run(struct fc_fs *fs, struct batch *b, size_t i, size_t n)
 {
 	uint8_t raw[FC_ITEM_MAX];
 	struct fc_extent e = {
-		b->page[i]->index, b->block[i], (uint32_t)n, fs->forest.session, b->nonce + i, b->tags[i]
+		b->page[i]->index, b->block[i], (uint32_t)n, b->session, b->nonce + i, b->tags[i]
 	};
 	struct fc_op op = { .kind = FC_OP_MAP, .ino = b->page[i]->ino, .off = e.file_block };
 	int r;

@@ -255,6 +255,10 @@ int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)
 	st->generation = fs->root.generation;
 	st->read_only = fs->read_only || fs->failed;
 	st->failed = fs->failed;
+	st->rekeying = fs->keys->old != NULL;
+	st->rekey_error = fs->rekey.error;
+	st->rekey_total = fs->rekey.total * FC_BLOCK;
+	st->rekey_bytes = least(fs->rekey.seen, fs->rekey.total) * FC_BLOCK;
 	fc_fs_rdunlock(fs);
 	st->format = fs->version;
 	st->cipher = fs->cipher;

@@ -291,3 +291,43 @@ void fc_journal_root_end(struct fc_fs *fs, bool durable)
 	pthread_cond_broadcast(&j->done);
 	pthread_mutex_unlock(&j->lock);
 }
+
+/* ---- a rekey --------------------------------------------------------------------- */
+
+/* Blocks from `at` on that are alike: needed or not. busy. */
+static uint64_t wipe_run(const struct fc_fs *fs, uint64_t at, uint64_t end, bool *needed)
+{
+	const struct fc_journal *j = &fs->journal;
+	uint64_t from = at, behind;
+
+	behind = (at + fs->log.bytes - j->tail) % fs->log.bytes;
+	*needed = behind < j->live;
+	while (at < end) {
+		behind = (at + fs->log.bytes - j->tail) % fs->log.bytes;
+		if ((behind < j->live) != *needed)
+			break;
+		at += FC_BLOCK;
+	}
+	return at - from;
+}
+
+int fc_journal_wipe(struct fc_fs *fs)
+{
+	struct fc_journal *j = &fs->journal;
+	uint8_t *zeros = calloc(1, FC_LOG_ALIGN);
+	uint64_t at, n, part;
+	bool needed;
+	int r = zeros ? 0 : FC_ENOMEM;
+
+	for (part = 0; !r && part < fs->log.bytes; part += FC_LOG_ALIGN) {
+		acquire(j);
+		for (at = part; !r && at < part + FC_LOG_ALIGN; at += n) {
+			n = wipe_run(fs, at, part + FC_LOG_ALIGN, &needed);
+			if (!needed)
+				r = fc_io_write(fs->io, zeros, (size_t)n, fs->log.offset + at);
+		}
+		release(j);
+	}
+	free(zeros);
+	return r ? r : fc_io_sync(fs->io);
+}

@@ -139,6 +139,8 @@ void fc_map_insert(struct fc_fs *fs, struct fc_inode *inode, const struct fc_ext
 {
 	uint8_t raw[EXTENT_RAW_MAX];
 
+	if (e->session && e->session < fs->range.own) /* perhaps behind where a rekey has passed */
+		fs->rekey.again = true;
 	(void)fc_tree_put(&fs->forest.files, extent_key(inode->ino, e->file_block), raw, fc_extent_encode(e, raw));
 	inode->blocks += e->units;
 }
@@ -204,12 +206,12 @@ int fc_extent_read(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, 
 	return r ? r : fc_extent_open(fs, e, first, count, out);
 }
 
-int fc_extent_seal(struct fc_fs *fs, uint32_t count, uint64_t nonce, const uint8_t *const *page, uint8_t *buf,
-		   uint8_t *tags)
+int fc_extent_seal(struct fc_fs *fs, uint32_t count, uint32_t session, uint64_t nonce, const uint8_t *const *page,
+		   uint8_t *buf, uint8_t *tags)
 {
 	struct fc_aead *aead;
 	uint32_t i;
-	int r = fc_sessions_aead(fs->sessions, fs->forest.session, FC_PURPOSE_DATA, &aead);
+	int r = fc_sessions_aead(fs->sessions, session, FC_PURPOSE_DATA, &aead);
 
 	for (i = 0; !r && i < count; i++)
 		r = fc_aead_seal(aead, nonce + i, NULL, 0, page[i], FC_UNIT, buf + (size_t)i * FC_UNIT,

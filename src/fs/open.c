@@ -46,6 +46,7 @@ static struct fc_fs *new_fs(struct fc_io *io, const uint8_t master[FC_KEY_BYTES]
 	pthread_cond_init(&fs->room, &attr);
 	pthread_condattr_destroy(&attr);
 	fc_journal_init(fs);
+	fc_rekey_init(fs);
 	fs->forest.io = io;
 	fs->forest.files = (struct fc_tree){ .forest = &fs->forest, .kind = FC_TREE_FILE };
 	fs->forest.spaces = (struct fc_tree){ .forest = &fs->forest, .kind = FC_TREE_SPACE };
@@ -65,6 +66,7 @@ void fc_fs_abandon(struct fc_fs *fs)
 	fc_buffer_fini(fs);
 	fc_vnode_fini(fs);
 	fc_journal_fini(fs);
+	fc_rekey_fini(fs);
 	if (fs->forest.cache.bucket)
 		fc_forest_fini(&fs->forest);
 	fc_sessions_free(fs->sessions);
@@ -141,6 +143,20 @@ static bool unread(const struct fc_roots *roots)
 	return false;
 }
 
+/* The key of names stays that of the first master key: where items lie depends on it. */
+static void take_names(struct fc_fs *fs, bool old_key)
+{
+	static const uint8_t none[FC_NAMES_BYTES];
+
+	if (memcmp(fs->root.names, none, sizeof(none)))
+		memcpy(fs->keys->names, fs->root.names, FC_NAMES_BYTES);
+	else if (old_key)
+		memcpy(fs->keys->names, fs->keys->old->names, FC_NAMES_BYTES);
+	else
+		return;
+	fs->names_kept = true;
+}
+
 /* Which root to start from; FC_EOLDER when something newer was seen or is lost. */
 static int find_root(struct fc_fs *fs)
 {
@@ -160,6 +176,8 @@ static int find_root(struct fc_fs *fs)
 	fs->root_slot = (unsigned)roots.newest;
 	fs->root = roots.root[roots.newest];
 	memcpy(fs->root_tag, roots.tag[roots.newest], FC_TAG_BYTES);
+	fc_root_sessions(&fs->root, roots.old_key[roots.newest], &fs->range);
+	take_names(fs, roots.old_key[roots.newest]);
 	if (fs->damage)
 		return 0;
 	if (fs->root.generation == seen && memcmp(fs->root_tag, o->seen_tag, FC_TAG_BYTES))
@@ -201,11 +219,10 @@ static int load_state(struct fc_fs *fs, const struct fc_header *h)
 	if (sequence < root->header_seq && !fs->options.accept_older && !fs->damage)
 		return FC_EOLDER; /* an old header was put back */
 	fs->header_seq = root->header_seq;
-	r = fc_sessions_load(fs->io, fs->keys, fs->cipher, fs->uuid, root->sessions, &fs->sessions);
+	r = fc_sessions_load_range(fs->io, fs->keys, fs->cipher, fs->uuid, &fs->range, &fs->sessions);
 	if (r)
 		return r;
 	fs->log.sessions = f->sessions = fs->sessions;
-	fs->sessions_used = root->sessions;
 	fs->next_ino = root->next_ino;
 	fs->inodes = root->inodes;
 	f->files.root = root->file_tree;
@@ -263,6 +280,8 @@ static int start(struct fc_fs *fs)
 		r = 0;
 	if (!r && fc_has_orphans(fs))
 		r = fc_background_reclaim(fs);
+	if (!r && fs->keys->old)
+		fs->rekey.phase = FC_REKEY_BEGIN;
 	if (!r && !fs->options.no_threads)
 		r = fc_threads_start(fs);
 	return r;
@@ -281,6 +300,8 @@ static int open_fs(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const s
 	}
 	if (!r)
 		r = find_header(io, fs->keys, h);
+	if (!r)
+		r = fc_keys_open_old(fs->keys, h);
 	if (!r) {
 		set_place(fs, h);
 		r = find_root(fs);
@@ -327,8 +348,10 @@ int fc_fs_probe(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], struct fc_
 		r = find_header(io, keys, h);
 	if (!r) {
 		memcpy(found->uuid, h->uuid, FC_UUID_BYTES);
-		r = fc_roots_load(io, keys, h->uuid, roots);
+		r = fc_keys_open_old(keys, h);
 	}
+	if (!r)
+		r = fc_roots_load(io, keys, h->uuid, roots);
 	if (!r) {
 		found->generation = roots->root[roots->newest].generation;
 		found->time = roots->root[roots->newest].time;
@@ -385,6 +408,7 @@ static int first_commits(struct fc_fs *fs, const struct fc_header *h, uint64_t c
 
 	if (r)
 		return r;
+	fc_sessions_range(fs->sessions, &fs->range);
 	fs->log.sessions = f->sessions = fs->sessions;
 	fs->header_seq = h->sequence;
 	f->txg = 1;

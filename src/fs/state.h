@@ -83,6 +83,34 @@ struct fc_damage {
 	uint64_t generation;  /* newest of a root that opens, avoided or not */
 };
 
+enum fc_rekey_phase {
+	FC_REKEY_NONE,   /* keys->old is not set */
+	FC_REKEY_BEGIN,  /* both root records are still to be written under the new key */
+	FC_REKEY_DATA,   /* extents of old sessions are sealed anew */
+	FC_REKEY_FILES,  /* nodes of the file tree */
+	FC_REKEY_SPACES, /* nodes of the space tree */
+	FC_REKEY_ROOTS,  /* both roots still have to know that nothing is old any more */
+	FC_REKEY_WIPE,   /* what the old key opens is taken out of log, salt table and header */
+};
+
+/* Of a rekey under way; lock unless it says otherwise. */
+struct fc_rekey {
+	_Atomic enum fc_rekey_phase phase; /* changed by one thread at a time */
+	struct fc_key at;                  /* where the phase goes on; whoever steps */
+	bool again;                        /* an extent of an old session was put in: another pass is due */
+	unsigned damaged;                  /* extents of this pass that could not be opened; whoever steps */
+	uint64_t moved;                    /* units since the last commit; whoever steps */
+	_Atomic uint64_t seen, total;      /* units of this pass */
+	struct fc_range *flying;           /* in flight when the session changed */
+	size_t flyings;
+	void *shared;      /* where shared blocks went: rekey.c; whoever steps */
+	size_t shareds;    /* likewise */
+	_Atomic int error; /* of the last step, 0 none */
+	pthread_mutex_t step; /* one step at a time; taken before all others */
+	pthread_t thread;
+	bool running, ended; /* the thread; work_lock */
+};
+
 #define FC_BUFFER_BYTES (1u << 20)
 #define FC_BUFFERS_KEPT 6u
 #define FC_ASKED_SLOTS 4096u
@@ -105,7 +133,9 @@ struct fc_fs {
 	struct fc_root root;       /* newest durable; commit_lock */
 	unsigned root_slot;        /* that holds it */
 	uint8_t root_tag[FC_TAG_BYTES];
-	uint32_t sessions_used;                    /* commit_lock */
+	struct fc_session_range range;             /* commit_lock and lock to change */
+	bool names_kept;                           /* the key of names is that of a master key before this one */
+	struct fc_rekey rekey;
 	uint64_t header_seq;                       /* of the newest header met; commit_lock */
 	_Atomic uint64_t readers[FC_READER_SLOTS]; /* reads under way, by the transaction they began in */
 
@@ -202,9 +232,10 @@ int fc_map_read_block(struct fc_fs *fs, uint64_t ino, uint64_t block, uint8_t *d
 int fc_extent_read(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, uint32_t count, uint8_t *out);
 /* The same when the sealed units are in data already; they are opened in place. */
 int fc_extent_open(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, uint32_t count, uint8_t *data);
-/* Seals count pages (scattered) one after the other into buf; tags: FC_TAG_BYTES each. */
-int fc_extent_seal(struct fc_fs *fs, uint32_t count, uint64_t nonce, const uint8_t *const *page, uint8_t *buf,
-		   uint8_t *tags);
+/* Seals count pages (scattered) one after the other into buf; tags: FC_TAG_BYTES each.
+ * session and nonce were taken in one hold of the exclusive lock. */
+int fc_extent_seal(struct fc_fs *fs, uint32_t count, uint32_t session, uint64_t nonce, const uint8_t *const *page,
+		   uint8_t *buf, uint8_t *tags);
 /* Writes count sealed units from block start on; buf: of fc_buffer_take. */
 int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, const uint8_t *buf);
 
@@ -252,7 +283,23 @@ void fc_journal_root_end(struct fc_fs *fs, bool durable);
 int fc_replay(struct fc_fs *fs);
 /* A salt of its own for this mount, before the first thing is sealed. commit_lock held. */
 int fc_session_start(struct fc_fs *fs);
+/* Another session, of another master key, takes its place. freeze_begin, flush_lock and exclusive lock. */
+void fc_session_replace(struct fc_fs *fs, uint32_t session);
 int fc_commit(struct fc_fs *fs, bool clean);
+/* Overwrites what the newest root does not need of the log. */
+int fc_journal_wipe(struct fc_fs *fs);
+
+/* ---- rekey.c */
+void fc_rekey_init(struct fc_fs *fs);
+void fc_rekey_fini(struct fc_fs *fs);
+/* The header has both copies alike before anything is sealed under the new key. */
+int fc_rekey_settle(struct fc_fs *fs);
+/* One bounded step: 1 there is more, 0 nothing left to do, or what stopped it. */
+int fc_rekey_step(struct fc_fs *fs);
+/* A thread that makes the steps, where there are any to make. */
+int fc_rekey_start(struct fc_fs *fs);
+void fc_rekey_stop(struct fc_fs *fs);
+
 int fc_threads_start(struct fc_fs *fs);
 void fc_threads_stop(struct fc_fs *fs);
 void fc_threads_kick(struct fc_fs *fs, bool flush, bool commit);

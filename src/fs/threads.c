@@ -164,7 +164,7 @@ int fc_threads_start(struct fc_fs *fs)
 		return FC_ENOMEM;
 	}
 	fs->threads = true;
-	return 0;
+	return fc_rekey_start(fs);
 }
 
 int fc_fs_start(struct fc_fs *fs)
@@ -176,6 +176,7 @@ void fc_threads_stop(struct fc_fs *fs)
 {
 	if (!fs->threads)
 		return;
+	fc_rekey_stop(fs);
 	pthread_mutex_lock(&fs->work_lock);
 	fs->stop = true;
 	pthread_cond_broadcast(&fs->work);

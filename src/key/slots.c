@@ -80,6 +80,28 @@ int fc_slots_remove(struct fc_header *h, unsigned n, bool destroy)
 	return 0;
 }
 
+int fc_slots_rekey(struct fc_header *h, const struct fc_keys *keys, const struct fc_keys *fresh,
+		   const struct fc_slot *const slot[FC_SLOTS])
+{
+	struct fc_header next = *h;
+	int rc;
+
+	if (h->rekeying)
+		return FC_EINVAL;
+	next.key_epoch++;
+	rc = fc_keys_seal_old(fresh, keys->master, &next);
+	if (rc)
+		return rc;
+	for (unsigned i = 0; i < FC_SLOTS; i++) {
+		if (slot[i])
+			(void)fc_slots_change(&next, i, slot[i]);
+		else
+			memset(&next.slots[i], 0, sizeof(next.slots[i]));
+	}
+	*h = next;
+	return 0;
+}
+
 /* ---- on both copies ----------------------------------------------------------- */
 
 static bool holds(const struct fc_header *h, const struct fc_slot *slot)

@@ -32,6 +32,12 @@ int fc_slots_change(struct fc_header *h, unsigned n, const struct fc_slot *slot)
  * `destroy` does not say that nothing shall open the container any more. */
 int fc_slots_remove(struct fc_header *h, unsigned n, bool destroy);
 
+/* h (of keys) becomes the header of another master key, fresh, with the present one sealed in it: its
+ * epoch is one more. Slots are those given (NULL: dropped; n of the array is slot n, and keeps its label).
+ * 0, FC_ENOMEM; FC_EINVAL: a rekey is under way. */
+int fc_slots_rekey(struct fc_header *h, const struct fc_keys *keys, const struct fc_keys *fresh,
+		   const struct fc_slot *const slot[FC_SLOTS]);
+
 /* ---- on both copies ----------------------------------------------------------- */
 
 /* The copy that a change starts from: the newest that verifies and holds the slot

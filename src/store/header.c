@@ -127,6 +127,10 @@ void fc_header_encode(const struct fc_header *h, uint64_t own_offset, const uint
 	fc_put_u64(raw + FC_H_LOG_BYTES, h->log_bytes);
 	fc_put_u64(raw + FC_H_DATA_OFFSET, h->data_offset);
 	fc_put_u64(raw + FC_H_CREATED, h->created);
+	if (h->rekeying) {
+		memcpy(raw + FC_H_OLD_NONCE, h->old_nonce, sizeof(h->old_nonce));
+		memcpy(raw + FC_H_OLD_KEY, h->old_key, sizeof(h->old_key));
+	}
 	for (i = 0; i < FC_SLOTS; i++)
 		slot_encode(&h->slots[i], raw + FC_HEADER_FIXED + i * FC_SLOT_BYTES);
 	mac_of(raw, mac_key, mac);
@@ -153,7 +157,7 @@ static int check_fields(const struct fc_header *h, const uint8_t *raw)
 		return FC_ENEWER;
 	if (fc_get_u32(raw + FC_H_UNIT_BYTES) != FC_UNIT || fc_get_u32(raw + FC_H_NODE_BYTES) != FC_NODE_BYTES)
 		return FC_ECORRUPT;
-	if (!h->cipher || !h->key_epoch)
+	if (!h->cipher || !h->key_epoch || (h->rekeying && !(h->incompat & FC_INCOMPAT_REKEYED)))
 		return FC_ECORRUPT;
 	if (h->cipher > FC_CIPHER_AEGIS256)
 		return FC_ENEWER;
@@ -184,6 +188,9 @@ int fc_header_decode(struct fc_header *h, uint64_t own_offset, const uint8_t *ra
 	h->log_bytes = fc_get_u64(raw + FC_H_LOG_BYTES);
 	h->data_offset = fc_get_u64(raw + FC_H_DATA_OFFSET);
 	h->created = fc_get_u64(raw + FC_H_CREATED);
+	memcpy(h->old_nonce, raw + FC_H_OLD_NONCE, sizeof(h->old_nonce));
+	memcpy(h->old_key, raw + FC_H_OLD_KEY, sizeof(h->old_key));
+	h->rekeying = !sodium_is_zero(h->old_key, sizeof(h->old_key));
 	rc = check_fields(h, raw);
 	for (i = 0; !rc && i < FC_SLOTS; i++)
 		rc = slot_decode(&h->slots[i], raw + FC_HEADER_FIXED + i * FC_SLOT_BYTES);

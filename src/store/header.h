@@ -9,7 +9,7 @@
 #include "fusecrypt/format.h"
 #include "store/io.h"
 
-#define FC_INCOMPAT_KNOWN UINT64_C(0)
+#define FC_INCOMPAT_KNOWN FC_INCOMPAT_REKEYED
 #define FC_RO_COMPAT_KNOWN UINT64_C(0) /* others: read-only, the caller's business */
 
 /* Where the data starts behind a log of that size: bytes. */
@@ -36,6 +36,8 @@ struct fc_header {
 	uint64_t sequence, compat, incompat, ro_compat;
 	uint8_t uuid[FC_UUID_BYTES];
 	uint64_t log_offset, log_bytes, data_offset, created;
+	bool rekeying; /* the next two are set: the master key before this one is still needed */
+	uint8_t old_nonce[FC_OLD_NONCE_BYTES], old_key[FC_OLD_KEY_BYTES];
 	struct fc_slot slots[FC_SLOTS];
 };
 

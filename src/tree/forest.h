@@ -145,6 +145,8 @@ void fc_space_cancel(struct fc_forest *f, const struct fc_range *range);
 void fc_space_free_data(struct fc_forest *f, uint64_t start, uint32_t count);
 /* One more owner. Load first. */
 void fc_space_share(struct fc_forest *f, uint64_t start, uint32_t count);
+/* Has any of these blocks several owners? Loaded. */
+bool fc_space_is_shared(struct fc_forest *f, uint64_t start, uint32_t count);
 /* Loads the items that free and share of this range will touch. */
 int fc_space_load_refs(struct fc_forest *f, uint64_t start, uint32_t count);
 /* Replay: the range was allocated before the crash. FC_ECORRUPT when it cannot have been. */
@@ -180,6 +182,13 @@ void fc_space_punched(struct fc_forest *f, const struct fc_range *range, size_t 
 /* The root node will be written anew with the next commit, if it can be read: so
  * the two newest roots share none, and damage to one leaves the other. */
 void fc_tree_touch(struct fc_tree *tree);
+
+/* ---- renew.c: a rekey ------------------------------------------------------------ */
+
+/* At most max leaves from *from on that a session before `session` sealed are made
+ * dirty, and with them the nodes above them. 1: *from is where to go on; 0: none is
+ * left; reading errors. Exclusive lock, spares reserved. */
+int fc_tree_renew(struct fc_tree *tree, uint32_t session, struct fc_key *from, unsigned max);
 
 /* ---- mend.c: for check/ --------------------------------------------------------- */
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "disk.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fusecrypt/check.h"
+#include "key/slots.h"
 #include "secret/secret.h"
 #include "store/header.h"
 
@@ -118,6 +120,77 @@ struct fc_io *fc_disk_io(struct fc_disk *disk, bool read_only)
 	return &shell->io;
 }
 
+/* ---- keys ---------------------------------------------------------------------- */
+
+static const uint8_t secret[2][64] = { "kept when it is re-keyed", "dropped then" };
+
+static int make_slot(struct fc_slot *slot, uint32_t epoch, unsigned which, const uint8_t master[FC_KEY_BYTES])
+{
+	const struct fc_kdf_cost none = { FC_KDF_NONE, 0, 0 };
+
+	return fc_slot_seal(slot, FC_SLOT_KIND_KEY_FILE, &none, epoch, 1700000000, secret[which], sizeof(secret[which]),
+			    master);
+}
+
+int fc_disk_unlock(struct fc_disk *disk, bool other, uint8_t master[FC_KEY_BYTES])
+{
+	struct fc_headers *h = must(malloc(sizeof(*h)), "headers");
+	int rc = fc_headers_load(disk->sim, h);
+
+	if (!rc)
+		rc = fc_slot_unlock(h, FC_SLOT_KIND_KEY_FILE, secret[other], sizeof(secret[other]), master, NULL);
+	free(h);
+	return rc;
+}
+
+/* The key so far is in keys; the header's copies are read. */
+static int rekey_header(struct fc_io *io, struct fc_headers *h, int base, struct fc_keys *keys, uint64_t seed,
+			uint8_t master[FC_KEY_BYTES])
+{
+	const struct fc_slot *slots[FC_SLOTS] = { 0 };
+	struct fc_header *next = &h->copy[base];
+	uint64_t floor = h->copy[fc_headers_verified(h, keys->header)].sequence;
+	struct fc_keys *fresh;
+	struct fc_slot slot;
+	int rc;
+
+	if (next->rekeying) { /* it stopped between the copies, or behind them */
+		memcpy(master, keys->master, FC_KEY_BYTES);
+		return fc_slots_settled(h, keys) ? 0 : fc_slots_store(io, h, base, keys, floor, next);
+	}
+	crypto_generichash(master, FC_KEY_BYTES, (const uint8_t *)&seed, sizeof(seed), keys->master, FC_KEY_BYTES);
+	fresh = must(fc_keys_new(master), "keys");
+	slots[0] = &slot;
+	rc = make_slot(&slot, next->key_epoch + 1, 0, master);
+	if (!rc)
+		rc = fc_slots_rekey(next, keys, fresh, slots);
+	if (!rc)
+		rc = fc_slots_store(io, h, base, fresh, floor, next);
+	fc_keys_free(fresh);
+	return rc;
+}
+
+int fc_disk_rekey(struct fc_disk *disk, uint64_t seed, uint8_t master[FC_KEY_BYTES])
+{
+	struct fc_headers *h = must(malloc(sizeof(*h)), "headers");
+	struct fc_io *io = disk->sim; /* another process's calls: not counted as the container's */
+	struct fc_slot_found found;
+	struct fc_keys *keys;
+	int rc = fc_headers_load(io, h);
+
+	if (!rc)
+		rc = fc_slot_unlock(h, FC_SLOT_KIND_KEY_FILE, secret[0], sizeof(secret[0]), master, &found);
+	if (!rc) {
+		keys = must(fc_keys_new(master), "keys");
+		rc = fc_slots_base(h, keys, found.at);
+		if (rc >= 0)
+			rc = rekey_header(io, h, rc, keys, seed, master);
+		fc_keys_free(keys);
+	}
+	free(h);
+	return rc;
+}
+
 void fc_disk_format(struct fc_disk *disk, uint32_t cipher, struct fc_time now)
 {
 	struct fc_header header = { .version = FC_FORMAT_VERSION,
@@ -133,6 +206,8 @@ void fc_disk_format(struct fc_disk *disk, uint32_t cipher, struct fc_time now)
 	disk->sim = must(fc_io_sim(), "disk");
 	io = fc_disk_io(disk, false);
 	error = fc_secret_init();
+	for (unsigned i = 0; !error && i < 2; i++)
+		error = make_slot(&header.slots[i], 1, i, fc_disk_master);
 	if (!error)
 		error = fc_fs_format(io, &header, fc_disk_master, 0, 0, 0, now);
 	fc_io_close(io);
@@ -164,14 +239,17 @@ size_t fc_disk_events(struct fc_disk *disk)
 
 struct finding {
 	char *text;
-	size_t bytes;
+	size_t bytes, count;
 };
 
 static void keep_first(void *arg, const struct fc_check_finding *f)
 {
 	struct finding *first = arg;
 
-	if (!f->note && !first->text[0])
+	/* a torn copy of the header cannot be told from a damaged one */
+	if (f->note || f->kind == FC_CHECK_HEADER)
+		return;
+	if (!first->count++)
 		snprintf(first->text, first->bytes, "the checker found: %s, inode %llu: %s",
 			 fc_check_kind_name(f->kind), (unsigned long long)f->ino, f->text);
 }
@@ -179,9 +257,10 @@ static void keep_first(void *arg, const struct fc_check_finding *f)
 int fc_disk_check(const struct fc_disk *disk, uint64_t generation, const uint8_t tag[FC_TAG_BYTES], char *text,
 		  size_t text_bytes)
 {
-	struct finding first = { text, text_bytes };
+	struct finding first = { text, text_bytes, 0 };
 	struct fc_check_options options = { .seen_generation = generation, .found = keep_first, .arg = &first };
 	struct fc_check_result result;
+	uint8_t master[FC_KEY_BYTES];
 	struct fc_disk copy;
 	int error;
 
@@ -189,11 +268,13 @@ int fc_disk_check(const struct fc_disk *disk, uint64_t generation, const uint8_t
 	if (generation)
 		memcpy(options.seen_tag, tag, FC_TAG_BYTES);
 	fc_disk_clone(&copy, disk);
-	error = fc_check(fc_disk_io(&copy, true), fc_disk_master, &options, &result);
+	error = fc_disk_unlock(&copy, false, master);
+	if (!error)
+		error = fc_check(fc_disk_io(&copy, true), master, &options, &result);
 	fc_disk_free(&copy);
 	if (error)
 		return error;
 	if ((result.older || result.newest_lost) && !text[0])
 		snprintf(text, text_bytes, "the checker found an older state");
-	return result.damages || result.older || result.newest_lost;
+	return first.count || result.older || result.newest_lost;
 }

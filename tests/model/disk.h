@@ -22,6 +22,11 @@ extern const uint8_t fc_disk_master[FC_KEY_BYTES];
 /* A formatted container: cipher FC_CIPHER_*, the smallest log, root 0:0 made
  * at `now`. Ends the program when that fails. */
 void fc_disk_format(struct fc_disk *disk, uint32_t cipher, struct fc_time now);
+/* The master key as the secret of slot 0 opens it; other: of slot 1, which a rekey drops. As fc_slot_unlock. */
+int fc_disk_unlock(struct fc_disk *disk, bool other, uint8_t master[FC_KEY_BYTES]);
+/* What `fusecrypt rekey` does to the header: a new master key of that seed, slot 0 alone is kept. Or goes on
+ * where one stopped. master: the new one. */
+int fc_disk_rekey(struct fc_disk *disk, uint64_t seed, uint8_t master[FC_KEY_BYTES]);
 /* The same content; no trace. */
 void fc_disk_clone(struct fc_disk *disk, const struct fc_disk *from);
 void fc_disk_free(struct fc_disk *disk);

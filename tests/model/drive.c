@@ -233,10 +233,13 @@ enum fc_drive_end fc_drive_open(struct fc_drive *d, bool read_only)
 					 .committed = committed,
 					 .log = keep_line,
 					 .arg = d };
+	uint8_t master[FC_KEY_BYTES];
 	int error;
 
 	options.seen_generation = fc_drive_root(d, options.seen_tag);
-	error = fc_fs_open(fc_disk_io(d->disk, read_only), fc_disk_master, &options, &d->fs);
+	error = fc_disk_unlock(d->disk, false, master);
+	if (!error)
+		error = fc_fs_open(fc_disk_io(d->disk, read_only), master, &options, &d->fs);
 	if (error)
 		d->fs = NULL;
 	if (fc_drive_faulted(d, error))
@@ -307,6 +310,23 @@ static enum fc_drive_end step_background(struct fc_drive *d, struct fc_step *s)
 {
 	(void)s;
 	return simple(d, fc_fs_background(d->fs));
+}
+
+/* Begins a rekey, or goes on with one: some steps of it. */
+static enum fc_drive_end step_rekey(struct fc_drive *d, struct fc_step *s)
+{
+	uint8_t master[FC_KEY_BYTES];
+	struct fc_fs_stat st;
+	uint64_t i;
+	int error = fc_fs_statfs(d->fs, &st);
+
+	if (!error && !st.rekeying)
+		error = fc_disk_rekey(d->disk, s->seed, master);
+	if (!error && !st.rekeying)
+		error = fc_fs_rekey(d->fs, master);
+	for (i = 0; error >= 0 && i < s->bytes; i++)
+		error = fc_fs_rekey_step(d->fs);
+	return simple(d, error < 0 ? error : 0);
 }
 
 /* What the checker says of the closed container. */
@@ -405,6 +425,7 @@ static enum fc_drive_end (*const run[FC_STEP_KINDS])(struct fc_drive *, struct f
 	[FC_STEP_SYNC] = step_sync,
 	[FC_STEP_COMMIT] = step_commit,
 	[FC_STEP_BACKGROUND] = step_background,
+	[FC_STEP_REKEY] = step_rekey,
 	[FC_STEP_REOPEN] = step_reopen,
 	[FC_STEP_REOPEN_READ_ONLY] = step_reopen_read_only,
 	[FC_STEP_POWER_CUT] = step_power_cut,

@@ -83,12 +83,17 @@ static int open_state(const struct state *s, struct fc_disk *disk, bool read_onl
 {
 	const struct fc_root_mark *root = fc_record_root(s->r, s->events);
 	struct fc_fs_options options = { .read_only = read_only, .no_threads = true, .now = clock_now };
+	uint8_t master[FC_KEY_BYTES];
+	int error = fc_disk_unlock(disk, false, master);
 
+	*fs = NULL;
+	if (error)
+		return error;
 	if (root) {
 		options.seen_generation = root->generation;
 		memcpy(options.seen_tag, root->tag, FC_TAG_BYTES);
 	}
-	return fc_fs_open(fc_disk_io(disk, read_only), fc_disk_master, &options, fs);
+	return fc_fs_open(fc_disk_io(disk, read_only), master, &options, fs);
 }
 
 /* The state that the tree's text is in; SIZE_MAX: none that is right. */

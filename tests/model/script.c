@@ -394,6 +394,10 @@ static void fill_in(struct fc_script *s, const struct fc_model *m, struct fc_ste
 	case FC_STEP_REMOVEXATTR:
 		next_xattr(s, m, step);
 		break;
+	case FC_STEP_REKEY:
+		step->seed = fc_script_random(s, UINT64_MAX);
+		step->bytes = fc_script_random(s, 12); /* it takes about eight */
+		break;
 	default:
 		step->node = pick(s, m, ANY);
 	}

@@ -37,6 +37,7 @@
 	X(SYNC, sync) \
 	X(COMMIT, commit) \
 	X(BACKGROUND, background) \
+	X(REKEY, rekey) \
 	X(REOPEN, reopen) \
 	X(REOPEN_READ_ONLY, reopen_read_only) \
 	X(POWER_CUT, power_cut) \
