@@ -238,7 +238,9 @@ static int load_state(struct fc_fs *fs, const struct fc_header *h)
 		return r;
 	/* before the log: since the newest root became durable these blocks were free,
 	 * and operations in the log may have taken them */
-	fc_space_release(f, root->generation - 1);
+	fc_space_release(f, root->file_tree.generation - 1);
+	if (root->generation > root->file_tree.generation) /* both roots have these trees */
+		fc_space_release(f, root->file_tree.generation);
 	return fc_replay(fs);
 }
 

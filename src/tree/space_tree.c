@@ -82,15 +82,17 @@ static int add_range(struct fc_pending *p, uint64_t start, uint32_t count)
 	return 0;
 }
 
-/* Only what the two newest transactions freed still counts; older items are leftovers. */
+/* Only what the two newest transactions freed still counts; older items are leftovers.
+ * A root may be newer than its trees: a key command raises it. */
 static int load_pending(struct fc_forest *f, const struct fc_item *item)
 {
+	uint64_t newest = f->files.root.generation;
 	struct fc_pending *p = &f->space.pending[item->key.ino % FC_PENDINGS];
 	unsigned n = item->bytes / PEND_BYTES, i;
 
 	if (item->bytes % PEND_BYTES || n > FC_PENDING_MAX)
 		return FC_ECORRUPT;
-	if (item->key.ino + 2 < f->txg || item->key.ino >= f->txg)
+	if (item->key.ino + 1 < newest || item->key.ino > newest)
 		return 0;
 	p->txg = item->key.ino;
 	for (i = 0; i < n; i++) {
