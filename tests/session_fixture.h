@@ -292,6 +292,13 @@ int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)
 	return fails;
 }
 
+int fc_fs_rekey_sealed(struct fc_fs *fs, const uint8_t *sealed)
+{
+	(void)fs;
+	snprintf(note.value, sizeof(note.value), "%s", (const char *)sealed);
+	return noted("rekey", 0, NULL);
+}
+
 /* ---- the device ----------------------------------------------------------- */
 
 static struct fc_session session;

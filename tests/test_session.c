@@ -359,6 +359,26 @@ START_TEST(questions_to_the_mount_only_at_its_root)
 }
 END_TEST
 
+START_TEST(another_master_key_comes_by_a_question)
+{
+	struct {
+		struct fuse_ioctl_in in;
+		struct fc_ioc_rekey rekey;
+	} in = { .in = { .cmd = FC_IOC_REKEY, .in_size = sizeof(in.rekey) }, .rekey = { "a sealed key" } };
+
+	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, sizeof(struct fuse_ioctl_out)), 0);
+	ck_assert_str_eq(note.call, "rekey");
+	ck_assert_str_eq(note.value, "a sealed key");
+	fails = FC_EFORGED;
+	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, 0), EIO);
+	fails = 0;
+	in.in.in_size = 71;
+	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, 0), ENOTTY);
+	in.in.in_size = sizeof(in.rekey);
+	ck_assert_int_eq(call(FUSE_IOCTL, 77, &in, sizeof(in), NULL, 0), ENOTTY);
+}
+END_TEST
+
 /* ---- what is no request ----------------------------------------------------- */
 
 START_TEST(malformed_requests_are_refused)
@@ -434,6 +454,7 @@ int main(void)
 	tcase_add_test(device_case, extended_attributes_pass);
 	tcase_add_test(device_case, directories_are_listed_as_far_as_they_fit);
 	tcase_add_test(device_case, questions_to_the_mount_only_at_its_root);
+	tcase_add_test(device_case, another_master_key_comes_by_a_question);
 	tcase_add_test(device_case, malformed_requests_are_refused);
 	tcase_add_test(plain, options_are_escaped);
 	suite_add_tcase(suite, device_case);

@@ -14,6 +14,8 @@ struct unlock {
 	struct unlock_secret *secret;
 	struct fc_unlock_reply *reply;
 	struct fc_headers *headers;
+	struct fc_secret_from given[FC_SLOTS]; /* rekey: in the order given */
+	unsigned givens;
 	struct fc_slot_found found; /* in headers */
 	int tpm2;                   /* of connecting to it */
 	const char *tpm2_why;

@@ -207,6 +207,8 @@ int fc_fs_set_limit(struct fc_fs *fs, uint64_t cap, uint64_t *least);
  * 0 (also when it is under way); FC_EFORGED: that is not the header's;
  * FC_EROFS, FC_EIO, FC_ENOSPC, FC_ENOMEM, FC_ESESSIONS. */
 int fc_fs_rekey(struct fc_fs *fs, const uint8_t master[FC_KEY_BYTES]);
+/* The same with the new key sealed under the present one (FC_NEXT_KEY_BYTES, cipher/keys.h). */
+int fc_fs_rekey_sealed(struct fc_fs *fs, const uint8_t *sealed);
 /* Without threads: one step of it. 1 there is more, 0 nothing left to do; what stopped it:
  * FC_ENOSPC, FC_EFORGED (something cannot be opened under the old key), FC_EIO, ... */
 int fc_fs_rekey_step(struct fc_fs *fs);
@@ -220,9 +222,9 @@ struct fc_fs_stat {
 	uint64_t inodes, generation;
 	uint32_t format, cipher;
 	uint8_t uuid[FC_UUID_BYTES];
-	bool read_only, failed; /* failed: turned read-only after a failed sync (R10) */
-	bool rekeying;          /* a rekey is under way */
-	int rekey_error;        /* what keeps it from going on, 0 nothing */
+	bool read_only, failed;            /* failed: turned read-only after a failed sync (R10) */
+	bool rekeying;                     /* a rekey is under way */
+	int rekey_error;                   /* what keeps it from going on, 0 nothing */
 	uint64_t rekey_bytes, rekey_total; /* seen of its present pass, and to be seen in all; about */
 };
 int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st);

@@ -91,9 +91,10 @@ enum {
 	FC_H_DATA_OFFSET = 104, /* u64 bytes, a multiple of the chunk */
 	FC_H_CREATED = 112,     /* u64 seconds since 1970 */
 	FC_H_OLD_NONCE = 120,   /* 24 bytes, random; all zero unless a rekey is under way */
-	FC_H_OLD_KEY = 144,     /* 48 bytes: the master key before this one, XChaCha20-Poly1305, key "old", aad = UUID, epoch */
-	FC_H_MAC = 4032,        /* 32 bytes keyed BLAKE2b over all, MAC and sum as zero */
-	FC_H_SUM = 4088,        /* u64 XXH3-64 over all with this field as zero */
+	FC_H_OLD_KEY =
+		144, /* 48 bytes: the master key before this one, XChaCha20-Poly1305, key "old", aad = UUID, epoch */
+	FC_H_MAC = 4032, /* 32 bytes keyed BLAKE2b over all, MAC and sum as zero */
+	FC_H_SUM = 4088, /* u64 XXH3-64 over all with this field as zero */
 };
 
 #define FC_OLD_NONCE_BYTES 24u

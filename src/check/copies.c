@@ -186,8 +186,7 @@ static int judge_salts(struct fc_checker *c, uint32_t index, unsigned copy, cons
 
 	if (!status[copy])
 		return SOUND;
-	if (status[1 - copy] || index != next_block(c) ||
-	    fc_io_read(c->io, bad, FC_BLOCK, salts_at(copy, index)) ||
+	if (status[1 - copy] || index != next_block(c) || fc_io_read(c->io, bad, FC_BLOCK, salts_at(copy, index)) ||
 	    fc_io_read(c->io, good, FC_BLOCK, salts_at(1 - copy, index)))
 		return BAD;
 	return compare_sectors(bad, good);
@@ -204,9 +203,10 @@ static int check_salt_block(struct fc_checker *c, uint32_t index)
 		uint32_t *bad;
 
 		if (verdict == UNSURE)
-			fc_find_note(c, FC_CHECK_SALTS, 0,
-				     "a copy of a block of the salt table does not authenticate: a power cut while it was "
-				     "written, or damage; the other one serves");
+			fc_find_note(
+				c, FC_CHECK_SALTS, 0,
+				"a copy of a block of the salt table does not authenticate: a power cut while it was "
+				"written, or damage; the other one serves");
 		if (verdict == BAD)
 			fc_find(c, FC_CHECK_SALTS, 0, writes_anew, "copy %c of block %u of the salt table %s",
 				'A' + (int)copy, index, how(c, status[copy]));

@@ -92,3 +92,32 @@ int fc_keys_open_old(struct fc_keys *keys, const struct fc_header *h)
 	fc_secret_free(key);
 	return rc;
 }
+
+int fc_keys_seal_next(const struct fc_keys *keys, const uint8_t next[FC_KEY_BYTES], uint8_t sealed[FC_NEXT_KEY_BYTES])
+{
+	uint8_t *key = fc_secret_alloc(FC_KEY_BYTES);
+
+	if (!key)
+		return FC_ENOMEM;
+	fc_keys_derive(keys->master, "next", NULL, key);
+	randombytes_buf(sealed, FC_OLD_NONCE_BYTES);
+	crypto_aead_xchacha20poly1305_ietf_encrypt(sealed + FC_OLD_NONCE_BYTES, NULL, next, FC_KEY_BYTES, NULL, 0, NULL,
+						   sealed, key);
+	fc_secret_free(key);
+	return 0;
+}
+
+int fc_keys_open_next(const struct fc_keys *keys, const uint8_t sealed[FC_NEXT_KEY_BYTES], uint8_t next[FC_KEY_BYTES])
+{
+	uint8_t *key = fc_secret_alloc(FC_KEY_BYTES);
+	int rc = 0;
+
+	if (!key)
+		return FC_ENOMEM;
+	fc_keys_derive(keys->master, "next", NULL, key);
+	if (crypto_aead_xchacha20poly1305_ietf_decrypt(next, NULL, NULL, sealed + FC_OLD_NONCE_BYTES, FC_OLD_KEY_BYTES,
+						       NULL, 0, sealed, key))
+		rc = FC_EFORGED;
+	fc_secret_free(key);
+	return rc;
+}

@@ -4,8 +4,8 @@
  *
  * purpose subkey = BLAKE2b-256(key = master, "fusecrypt 1 " purpose, zero-padded to 32 bytes)
  * session subkey = BLAKE2b-256(key = master, "fusecrypt 1 " purpose padded to 32, || session's salt)
- * Purposes: "header", "root", "salts", "names", "old" of the master key;
- * "node", "data", "log" of a session.
+ * Purposes: "header", "root", "salts", "names", "old", "next" of the master
+ * key; "node", "data", "log" of a session.
  */
 #ifndef FC_CIPHER_KEYS_H
 #define FC_CIPHER_KEYS_H
@@ -35,6 +35,13 @@ int fc_keys_seal_old(const struct fc_keys *keys, const uint8_t old[FC_KEY_BYTES]
 /* Opens what a header has of it (h verified under keys->header): keys->old is then
  * set. 0 also where there is none; FC_EFORGED, FC_ENOMEM. */
 int fc_keys_open_old(struct fc_keys *keys, const struct fc_header *h);
+
+/* The next master key, sealed under the present one: for its way to whoever has the
+ * container open. */
+#define FC_NEXT_KEY_BYTES (FC_OLD_NONCE_BYTES + FC_OLD_KEY_BYTES)
+int fc_keys_seal_next(const struct fc_keys *keys, const uint8_t next[FC_KEY_BYTES], uint8_t sealed[FC_NEXT_KEY_BYTES]);
+/* next lies in secret memory. 0, FC_EFORGED, FC_ENOMEM. */
+int fc_keys_open_next(const struct fc_keys *keys, const uint8_t sealed[FC_NEXT_KEY_BYTES], uint8_t next[FC_KEY_BYTES]);
 
 enum fc_purpose { FC_PURPOSE_NODE, FC_PURPOSE_DATA, FC_PURPOSE_LOG, FC_PURPOSES };
 

@@ -33,7 +33,7 @@ struct fc_root {
 	uint64_t next_ino;
 	struct fc_log_head log;
 	uint64_t inodes, data_blocks, node_blocks, cap, chunks, shared;
-	uint32_t first, old_last, own;  /* as stored: see fc_root_sessions */
+	uint32_t first, old_last, own; /* as stored: see fc_root_sessions */
 	uint8_t names[FC_NAMES_BYTES]; /* zeros: of the master key */
 };
 

@@ -45,8 +45,8 @@ struct fc_sessions {
 	struct salt_block *blocks[FC_SALT_BLOCKS];
 	atomic_uint count;
 	uint32_t first, old_last, own; /* as in a range; make_lock, and to change start_lock too */
-	pthread_mutex_t start_lock; /* one start at a time; taken alone */
-	pthread_mutex_t make_lock;  /* arenas, scratch; taken alone */
+	pthread_mutex_t start_lock;    /* one start at a time; taken alone */
+	pthread_mutex_t make_lock;     /* arenas, scratch; taken alone */
 	struct arena *arenas;
 	uint8_t *scratch; /* a subkey, in secret memory */
 };

@@ -64,12 +64,16 @@ static int open_both(struct restore *r)
  * belong together. */
 static int check_roots(struct restore *r)
 {
+	const struct fc_header *from = &r->backup.headers->copy[r->source];
 	struct fc_roots roots;
-	int rc = fc_roots_load(r->job.io, r->backup.keys, r->backup.headers->copy[r->source].uuid, &roots);
+	int rc = fc_keys_open_old(r->backup.keys, from);
+
+	if (!rc)
+		rc = fc_roots_load(r->job.io, r->backup.keys, from->uuid, &roots);
 
 	if (rc == FC_EFORGED) {
-		fc_cli_say("%s is the header of another container than %s, or nothing else of that is whole either: "
-			   "it is not put back",
+		fc_cli_say("%s is the header of another container than %s, or from before a rekey, or nothing else of "
+			   "that is whole either: it is not put back",
 			   r->file, r->path);
 		return FC_EXIT_FAILED;
 	}

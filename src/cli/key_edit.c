@@ -151,9 +151,13 @@ static int choose(struct fc_key_job *job, bool accept_older)
 	h = &job->headers->copy[job->base];
 	if (h->ro_compat & ~FC_RO_COMPAT_KNOWN)
 		return fc_cli_bad_header(job->container, FC_ENEWER);
-	rc = fc_roots_load(job->io, job->keys, h->uuid, &roots);
+	rc = fc_keys_open_old(job->keys, h);
+	if (!rc)
+		rc = fc_roots_load(job->io, job->keys, h->uuid, &roots);
 	if (rc) {
-		fc_cli_say("%s is damaged beyond its header: none of its root records can be read", job->container);
+		fc_cli_say("%s is damaged beyond its header, or that is an older one, from before a rekey: none of its "
+			   "root records can be read",
+			   job->container);
 		return fc_cli_exit(rc);
 	}
 	job->root = roots.root[roots.newest];

@@ -61,6 +61,17 @@ static void on_committed(void *arg, uint64_t generation, const uint8_t tag[FC_TA
 		       "the generation seen could not be recorded: an older copy put back may go unnoticed");
 }
 
+/* A rekey writes the header when it ends. */
+static int on_header_lock(void *arg, bool take)
+{
+	struct fc_mount_job *job = arg;
+
+	if (take)
+		return fc_lock_header(job->fd, false);
+	fc_unlock_header(job->fd);
+	return 0;
+}
+
 /* ---- memory ------------------------------------------------------------------ */
 
 static bool swap_in_use(void)
@@ -289,6 +300,7 @@ static int open_fs(struct fc_mount_job *job, struct fc_unlock_reply *key, struct
 		.commit_seconds = job->options.commit_seconds,
 		.cache_bytes = (size_t)job->options.cache_bytes,
 		.log = on_log,
+		.header_lock = on_header_lock,
 		.arg = job,
 	};
 	struct fc_seen seen;

@@ -29,6 +29,9 @@ struct report {
 	bool live; /* the next three lines are known */
 	bool read_only, failed;
 	uint64_t generation, limit, used, inodes;
+	bool rekeying, rekey_live; /* by the header; the daemon is at it */
+	int rekey_error;
+	uint64_t rekey_bytes, rekey_total;
 	bool has_header; /* the next line is known */
 	uint32_t format, cipher;
 	uint8_t uuid[FC_UUID_BYTES];
@@ -53,6 +56,10 @@ static void from_mount(struct report *r)
 	r->used = s.bytes_used;
 	r->allocated = s.bytes_allocated;
 	r->inodes = s.inodes;
+	r->rekeying = r->rekey_live = s.rekeying;
+	r->rekey_error = s.rekey_error;
+	r->rekey_bytes = s.rekey_bytes;
+	r->rekey_total = s.rekey_total;
 	r->format = s.format;
 	r->cipher = s.cipher;
 	memcpy(r->uuid, s.uuid, sizeof(r->uuid));
@@ -71,6 +78,7 @@ static int from_header(struct report *r, struct fc_io *io, struct fc_headers *h)
 	r->format = best->version;
 	r->cipher = best->cipher;
 	r->created = best->created;
+	r->rekeying |= best->rekeying;
 	memcpy(r->uuid, best->uuid, sizeof(r->uuid));
 	return 0;
 }
@@ -165,6 +173,26 @@ static json_t *bool_or_null(bool known, bool v)
 	return known ? json_boolean(v) : json_null();
 }
 
+/* What stops it while nobody has it open is that. */
+static const char *rekey_state(const struct report *r)
+{
+	return !r->rekey_live ? "interrupted" : r->rekey_error ? "waiting" : "running";
+}
+
+static json_t *rekey_json(const struct report *r)
+{
+	json_t *o;
+
+	if (!r->rekeying)
+		return json_null();
+	o = json_object();
+	json_object_set_new(o, "state", json_string(rekey_state(r)));
+	json_object_set_new(o, "bytes_done", number_or_null(r->rekey_live, r->rekey_bytes));
+	json_object_set_new(o, "bytes_total", number_or_null(r->rekey_live, r->rekey_total));
+	json_object_set_new(o, "error", r->rekey_error ? json_string(fc_error_text(r->rekey_error)) : json_null());
+	return o;
+}
+
 static int print_json(const struct report *r)
 {
 	char uuid[FC_UUID_TEXT], created[FC_TIME_TEXT];
@@ -188,6 +216,7 @@ static int print_json(const struct report *r)
 	json_object_set_new(o, "bytes_allocated", number_or_null(true, r->allocated));
 	json_object_set_new(o, "bytes_used", number_or_null(r->live, r->used));
 	json_object_set_new(o, "inodes", number_or_null(r->live, r->inodes));
+	json_object_set_new(o, "rekey", rekey_json(r));
 	rc = o ? json_dumpf(o, stdout, JSON_INDENT(2)) : -1;
 	json_decref(o);
 	putchar('\n');
@@ -222,6 +251,11 @@ static int print_text(const struct report *r)
 		printf("generation  %" PRIu64 "\nused        %" PRIu64 " bytes, %" PRIu64 " inodes\n", r->generation,
 		       r->used, r->inodes);
 	printf("allocated   %" PRIu64 " bytes\n", r->allocated);
+	if (r->rekeying)
+		printf("rekey       %s%s%s\n", rekey_state(r), r->rekey_error ? ": " : "",
+		       r->rekey_error ? fc_error_text(r->rekey_error) : "");
+	if (r->rekeying && r->rekey_total)
+		printf("sealed anew %" PRIu64 " of %" PRIu64 " bytes\n", r->rekey_bytes, r->rekey_total);
 	if (r->live && r->limit)
 		printf("limit       %" PRIu64 " bytes\n", r->limit);
 	return FC_EXIT_DONE;

@@ -21,7 +21,7 @@ struct batch {
 	size_t count;
 	uint64_t nonce; /* of the first page; the others count up */
 	uint32_t session;
-	uint8_t *buf;   /* RUN_PAGES of them */
+	uint8_t *buf; /* RUN_PAGES of them */
 };
 
 static struct batch *batch_new(struct fc_fs *fs)
@@ -100,9 +100,7 @@ static int seal(struct fc_fs *fs, struct batch *b)
 static int map_run(struct fc_fs *fs, struct batch *b, size_t i, size_t n)
 {
 	uint8_t raw[FC_ITEM_MAX];
-	struct fc_extent e = {
-		b->page[i]->index, b->block[i], (uint32_t)n, b->session, b->nonce + i, b->tags[i]
-	};
+	struct fc_extent e = { b->page[i]->index, b->block[i], (uint32_t)n, b->session, b->nonce + i, b->tags[i] };
 	struct fc_op op = { .kind = FC_OP_MAP, .ino = b->page[i]->ino, .off = e.file_block };
 	int r;
 

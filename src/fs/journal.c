@@ -13,6 +13,7 @@
  */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fs/state.h"
 
@@ -314,17 +315,19 @@ static uint64_t wipe_run(const struct fc_fs *fs, uint64_t at, uint64_t end, bool
 int fc_journal_wipe(struct fc_fs *fs)
 {
 	struct fc_journal *j = &fs->journal;
-	uint8_t *zeros = calloc(1, FC_LOG_ALIGN);
+	uint8_t *zeros = aligned_alloc(FC_IO_ALIGN, FC_LOG_ALIGN);
 	uint64_t at, n, part;
 	bool needed;
 	int r = zeros ? 0 : FC_ENOMEM;
 
+	if (zeros)
+		memset(zeros, 0, FC_LOG_ALIGN);
 	for (part = 0; !r && part < fs->log.bytes; part += FC_LOG_ALIGN) {
 		acquire(j);
 		for (at = part; !r && at < part + FC_LOG_ALIGN; at += n) {
 			n = wipe_run(fs, at, part + FC_LOG_ALIGN, &needed);
 			if (!needed)
-				r = fc_io_write(fs->io, zeros, (size_t)n, fs->log.offset + at);
+				r = fc_io_write_bulk(fs->io, zeros, (size_t)n, fs->log.offset + at); /* as log.c does */
 		}
 		release(j);
 	}

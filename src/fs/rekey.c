@@ -24,9 +24,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "secret/secret.h"
+
 #define LEAVES 32u                              /* renewed in one hold of the lock */
 #define MOVED_MAX (32u << 20 >> FC_BLOCK_SHIFT) /* units: then a commit, so that the old blocks become free */
 #define RETRY_SECONDS 10
+#define SOON_NS 50000000
 
 void fc_rekey_init(struct fc_fs *fs)
 {
@@ -211,6 +214,25 @@ int fc_fs_rekey(struct fc_fs *fs, const uint8_t master[FC_KEY_BYTES])
 	if (fs->threads && fs->rekey.phase != FC_REKEY_NONE && fc_rekey_start(fs))
 		return FC_ENOMEM;
 	return r < 0 ? r : 0;
+}
+
+int fc_fs_rekey_sealed(struct fc_fs *fs, const uint8_t *sealed)
+{
+	uint8_t *master = fc_secret_alloc(FC_KEY_BYTES);
+	bool under_way;
+	int r = 0;
+
+	if (!master)
+		return FC_ENOMEM;
+	pthread_mutex_lock(&fs->commit_lock);
+	under_way = fs->keys->old != NULL;
+	if (!under_way)
+		r = fc_keys_open_next(fs->keys, sealed, master);
+	pthread_mutex_unlock(&fs->commit_lock);
+	if (!under_way && !r)
+		r = fc_fs_rekey(fs, master);
+	fc_secret_free(master);
+	return r;
 }
 
 /* ---- steps ------------------------------------------------------------------------ */
@@ -420,14 +442,16 @@ int fc_fs_rekey_step(struct fc_fs *fs)
 
 /* ---- the thread --------------------------------------------------------------------- */
 
-/* work_lock held. */
-static void wait_retry(struct fc_fs *fs)
+/* work_lock held. soon: it is a matter of moments. */
+static void wait_retry(struct fc_fs *fs, bool soon)
 {
 	struct timespec until;
 	int r = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += RETRY_SECONDS;
+	until.tv_nsec += soon ? SOON_NS : 0;
+	until.tv_sec += (soon ? 0 : RETRY_SECONDS) + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
 	while (!fs->stop && r != ETIMEDOUT)
 		r = pthread_cond_timedwait(&fs->work, &fs->work_lock, &until);
 }
@@ -448,7 +472,7 @@ static void *rekeyer(void *arg)
 		if (fs->failed)
 			break;
 		if (r < 0)
-			wait_retry(fs);
+			wait_retry(fs, r == FC_EAGAIN);
 	}
 	fs->rekey.ended = true;
 	pthread_mutex_unlock(&fs->work_lock);

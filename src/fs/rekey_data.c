@@ -33,9 +33,9 @@ struct moved {
 /* Units of an extent that stay together. */
 struct part {
 	uint32_t units, session;
-	bool fresh;           /* its blocks are in flight; else another extent has them already */
+	bool fresh; /* its blocks are in flight; else another extent has them already */
 	uint64_t start, nonce;
-	uint64_t ino, block;  /* the other one's */
+	uint64_t ino, block; /* the other one's */
 };
 
 struct haul {
@@ -285,7 +285,7 @@ static int place(struct fc_fs *fs, struct haul *h)
 static int seal(struct fc_fs *fs, struct haul *h)
 {
 	const uint8_t *page[FC_EXTENT_UNITS];
-	uint8_t *out = malloc((size_t)FC_EXTENT_UNITS * FC_UNIT);
+	uint8_t *out = fc_buffer_take(fs);
 	unsigned i;
 	uint32_t k, u;
 	int r = out ? 0 : FC_ENOMEM;
@@ -305,7 +305,7 @@ static int seal(struct fc_fs *fs, struct haul *h)
 			unit += p->units;
 		}
 	}
-	free(out);
+	fc_buffer_give(fs, out);
 	return r;
 }
 
@@ -360,9 +360,8 @@ static void replace(struct fc_fs *fs, struct haul *h, unsigned i)
 	for (k = 0; k < h->extent[i].parts; k++) {
 		const struct part *p = &h->part[h->extent[i].part + k];
 		const struct fc_range range = { p->start, p->units };
-		struct fc_extent next = { e->file_block + at, p->start,
-					  p->units,           p->session,
-					  p->nonce,           h->tags[h->extent[i].unit + at] };
+		struct fc_extent next = { e->file_block + at, p->start, p->units,
+					  p->session,         p->nonce, h->tags[h->extent[i].unit + at] };
 
 		if (p->fresh)
 			fc_space_landed(&fs->forest, &range);

@@ -103,9 +103,9 @@ struct fc_rekey {
 	_Atomic uint64_t seen, total;      /* units of this pass */
 	struct fc_range *flying;           /* in flight when the session changed */
 	size_t flyings;
-	void *shared;      /* where shared blocks went: rekey.c; whoever steps */
-	size_t shareds;    /* likewise */
-	_Atomic int error; /* of the last step, 0 none */
+	void *shared;         /* where shared blocks went: rekey.c; whoever steps */
+	size_t shareds;       /* likewise */
+	_Atomic int error;    /* of the last step, 0 none */
 	pthread_mutex_t step; /* one step at a time; taken before all others */
 	pthread_t thread;
 	bool running, ended; /* the thread; work_lock */
@@ -133,8 +133,8 @@ struct fc_fs {
 	struct fc_root root;       /* newest durable; commit_lock */
 	unsigned root_slot;        /* that holds it */
 	uint8_t root_tag[FC_TAG_BYTES];
-	struct fc_session_range range;             /* commit_lock and lock to change */
-	bool names_kept;                           /* the key of names is that of a master key before this one */
+	struct fc_session_range range; /* commit_lock and lock to change */
+	bool names_kept;               /* the key of names is that of a master key before this one */
 	struct fc_rekey rekey;
 	uint64_t header_seq;                       /* of the newest header met; commit_lock */
 	_Atomic uint64_t readers[FC_READER_SLOTS]; /* reads under way, by the transaction they began in */

@@ -17,7 +17,7 @@
 #include "secret/secret.h"
 
 #define HELPER "fusecrypt-unlock"
-#define ARGS_MAX 48
+#define ARGS_MAX (48 + 2 * FC_SLOTS)
 
 bool fc_secret_given(const struct fc_secret_from *from)
 {
@@ -49,6 +49,7 @@ struct arguments {
 	const char *v[ARGS_MAX];
 	size_t n;
 	char reply_fd[16], container_fd[16], passphrase_fd[16], fresh_fd[16], slots[16], kind[16];
+	char secret_fd[FC_SLOTS][16];
 };
 
 static void arg(struct arguments *a, const char *name, const char *value)
@@ -85,7 +86,7 @@ static void build_args(struct arguments *a, const char *helper, const struct fc_
 {
 	a->n = 0;
 	a->v[a->n++] = helper;
-	a->v[a->n++] = r->create ? "create" : r->wrap ? "wrap" : "open";
+	a->v[a->n++] = r->create ? "create" : r->wrap ? "wrap" : r->rekey ? "rekey" : "open";
 	arg_number(a, "--reply-fd", a->reply_fd, reply_fd);
 	if (!r->create)
 		arg_number(a, "--container-fd", a->container_fd, r->container_fd);
@@ -99,6 +100,12 @@ static void build_args(struct arguments *a, const char *helper, const struct fc_
 	arg_number(a, "--passphrase-fd", a->passphrase_fd, r->from.passphrase_fd);
 	arg(a, "--key-file", r->from.key_file);
 	arg(a, "--recovery-code-file", r->from.recovery_file);
+	for (unsigned i = 0; r->rekey && i < r->secrets && i < FC_SLOTS; i++) {
+		arg(a, "--passphrase-file", r->secret[i].passphrase_file);
+		arg_number(a, "--passphrase-fd", a->secret_fd[i], r->secret[i].passphrase_fd);
+		arg(a, "--key-file", r->secret[i].key_file);
+		arg(a, "--recovery-code-file", r->secret[i].recovery_file);
+	}
 	a->v[a->n] = NULL;
 }
 
@@ -119,6 +126,8 @@ static void exec_helper(const char *helper, struct arguments *a, const struct fc
 
 	keep_open(reply_fd);
 	keep_open(r->from.passphrase_fd);
+	for (unsigned i = 0; r->rekey && i < r->secrets; i++)
+		keep_open(r->secret[i].passphrase_fd);
 	if (r->wrap)
 		keep_open(r->fresh.passphrase_fd);
 	if (!r->create)

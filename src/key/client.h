@@ -39,6 +39,11 @@ struct fc_unlock_request {
 	uint32_t fresh_kind;
 	struct fc_secret_from fresh; /* recovery_file is written */
 	bool again;                  /* instead: of the secret that opened it */
+	/* Opening: draw another master key and wrap it for each of these secrets, which all must open it; each has
+	 * one place only. None: the passphrase that is asked for. */
+	bool rekey;
+	const struct fc_secret_from *secret;
+	unsigned secrets; /* at most FC_SLOTS */
 };
 
 /* *reply is in secret memory, the caller frees it (fc_secret_free); NULL on

@@ -8,8 +8,8 @@
 
 #include "store/header.h"
 
-#define FC_UNLOCK_PROTOCOL 2u
-#define FC_NEW_SLOTS_MAX 3u /* passphrase, key file, recovery code */
+#define FC_UNLOCK_PROTOCOL 3u
+#define FC_NEW_SLOTS_MAX FC_SLOTS
 
 struct fc_unlock_reply {
 	uint32_t protocol, bytes; /* FC_UNLOCK_PROTOCOL, sizeof(struct fc_unlock_reply) */
@@ -19,6 +19,10 @@ struct fc_unlock_reply {
 	uint64_t sequence;        /* of the newest copy of the header that holds it, */
 	struct fc_slot opened;    /* and what it holds */
 	uint8_t master[FC_KEY_BYTES];
+	/* rekey: another master key, which the new slots wrap, and the number of the one that each takes the place
+	 * of; none and zeros where a rekey is under way */
+	uint8_t fresh_master[FC_KEY_BYTES];
+	uint32_t slot_of[FC_NEW_SLOTS_MAX];
 	struct fc_slot slots[FC_NEW_SLOTS_MAX];
 };
 

@@ -222,6 +222,10 @@ static int fill_status(const struct fc_session *session, struct fc_ioc_status *o
 		.bytes_used = st.bytes_used,
 		.inodes = st.inodes,
 		.write_errors = atomic_load(&session->write_errors),
+		.rekeying = st.rekeying,
+		.rekey_error = st.rekey_error,
+		.rekey_bytes = st.rekey_bytes,
+		.rekey_total = st.rekey_total,
 	};
 	memcpy(out->uuid, st.uuid, sizeof(out->uuid));
 	strncpy(out->container, session->options->container, sizeof(out->container) - 1);
@@ -250,6 +254,12 @@ static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_si
 	struct fc_ioc_resize arg;
 	int error;
 
+	if (cmd == FC_IOC_REKEY && in_size >= sizeof(struct fc_ioc_rekey) && may_administer(req)) {
+		error = fc_fs_rekey_sealed(session->fs, ((const struct fc_ioc_rekey *)in)->sealed);
+		if (!error)
+			fuse_reply_ioctl(req, 0, NULL, 0);
+		return error;
+	}
 	if (cmd != FC_IOC_RESIZE || in_size < sizeof(arg) || out_size < sizeof(arg)) {
 		fuse_reply_err(req, ENOTTY);
 		return 0;

@@ -129,7 +129,8 @@ enum fc_weight fc_request_weight(const void *request, size_t n)
 		return FC_SHORT;
 	if (header->opcode == FUSE_SETATTR && setattr->valid & FATTR_SIZE)
 		return FC_LONG;
-	if (header->opcode == FUSE_IOCTL && (ioctl->cmd == FC_IOC_SYNC || ioctl->cmd == FC_IOC_SHUTDOWN))
+	if (header->opcode == FUSE_IOCTL &&
+	    (ioctl->cmd == FC_IOC_SYNC || ioctl->cmd == FC_IOC_SHUTDOWN || ioctl->cmd == FC_IOC_REKEY))
 		return FC_LONG;
 	return kind_of(header)->weight;
 }

@@ -51,7 +51,10 @@ struct fc_ioc_status {
 	uint64_t generation, bytes_limit, bytes_allocated, bytes_used, inodes;
 	uint8_t uuid[16];
 	uint64_t write_errors; /* writes from the page cache that failed since it was mounted */
-	char container[4008];  /* absolute path, NUL-terminated, cut if longer */
+	uint32_t rekeying;     /* another master key is being given */
+	int32_t rekey_error;   /* FC_E*: what keeps that from going on; 0 */
+	uint64_t rekey_bytes, rekey_total;
+	char container[3984]; /* absolute path, NUL-terminated, cut if longer */
 };
 #define FC_IOC_STATUS _IOR(FC_IOC_MAGIC, 1, struct fc_ioc_status)
 /* Commits: returns when a new root is durable. */
@@ -59,6 +62,12 @@ struct fc_ioc_status {
 /* As other file systems know it, and for root or who mounted it: commits, then
  * nothing is written any more. Its flags do not reach a FUSE daemon. */
 #define FC_IOC_SHUTDOWN _IOR('X', 125, uint32_t)
+/* The header has another master key: goes over to it, and seals everything anew
+ * meanwhile (fc_fs_rekey_sealed). Only who knows the present key can ask for it. */
+struct fc_ioc_rekey {
+	uint8_t sealed[72]; /* FC_NEXT_KEY_BYTES */
+};
+#define FC_IOC_REKEY _IOW(FC_IOC_MAGIC, 4, struct fc_ioc_rekey)
 
 /* Sets the size limit, durably; only for root and the daemon's user (EPERM). */
 struct fc_ioc_resize {

@@ -90,7 +90,7 @@ class Container:
                 continue
             if u(raw, 4088) != xxhash.XXH3_64bits(raw[:4088] + bytes(8) + raw[4096:], ctypes.c_size_t(20480)):
                 continue
-            need((u(raw, 12, 4), u(raw, 16), u(raw, 40)) == (20480, offset, 0), "header fields")
+            need((u(raw, 12, 4), u(raw, 16), u(raw, 40) & ~1) == (20480, offset, 0), "header fields")
             copies.append(raw)
         need(copies, "no header copy is whole")
         self.master = self.unlock(copies, passphrase)
@@ -100,6 +100,11 @@ class Container:
         need(copies, "no header copy verifies")
         raw = max(copies, key=lambda c: u(c, 24))
         self.sequence, self.uuid, self.cipher = u(raw, 24), raw[56:72], u(raw, 72, 4)
+        self.old = None
+        if any(raw[120:192]):
+            need(u(raw, 40) == 1, "feature of a rekey")
+            self.old = xchacha(self.purpose("old"), raw[120:144], raw[144:192], self.uuid + raw[84:88])
+            need(self.old, "the old master key does not open")
         self.log_offset, self.log_bytes, self.data_offset = u(raw, 88), u(raw, 96), u(raw, 104)
         need((u(raw, 76, 4), u(raw, 80, 4)) == (BLOCK, NODE), "units")
         need(self.data_offset == -(-(self.log_offset + self.log_bytes) // CHUNK) * CHUNK, "data offset")
@@ -130,19 +135,21 @@ class Container:
         raise Damaged("no slot opens")
 
     # ---- keys ----
-    def purpose(self, name, salt=b""):
-        return blake2b(self.master, pad32("fusecrypt 1 " + name) + salt)
+    def purpose(self, name, salt=b"", master=None):
+        return blake2b(master or self.master, pad32("fusecrypt 1 " + name) + salt)
 
     def session_key(self, session, name):
         if (session, name) not in self.keys:
-            need(0 < session <= self.sessions, "session")
+            master = self.master if self.own <= session <= self.sessions else self.old
+            need(master and (self.own <= session <= self.sessions or self.first <= session <= self.old_last), "session")
             index, at = divmod(session - 1, 126)
             plain = None
             for table in (1 << 20, 2 << 20):
-                raw = self.read(table + index * BLOCK, BLOCK)
-                plain = plain or xchacha(self.purpose("salts"), raw[:24], raw[24:], self.uuid + struct.pack("<I", index))
+                raw = self.read(table + index % 256 * BLOCK, BLOCK)
+                plain = plain or xchacha(self.purpose("salts", b"", master), raw[:24], raw[24:],
+                                         self.uuid + struct.pack("<I", index))
             need(plain and u(plain, 0, 4) == index and u(plain, 4, 4) > at, "salt table")
-            self.keys[session, name] = self.purpose(name, plain[8 + at * 32:40 + at * 32])
+            self.keys[session, name] = self.purpose(name, plain[8 + at * 32:40 + at * 32], master)
         return self.keys[session, name]
 
     def unseal(self, session, name, counter, sealed, tag, ad=b""):
@@ -160,11 +167,18 @@ class Container:
         for copy in (64 << 10, 192 << 10):
             for slot in (0, 1):
                 raw = self.read(copy + slot * BLOCK, 512)
-                plain = xchacha(self.purpose("root"), raw[8:32], raw[32:], raw[:8] + self.uuid)
-                if raw[:8] == b"FCROOT1\n" and plain:
-                    roots.append(plain)
+                for master in (self.master, self.old):
+                    plain = master and xchacha(self.purpose("root", b"", master), raw[8:32], raw[32:],
+                                               raw[:8] + self.uuid)
+                    if raw[:8] == b"FCROOT1\n" and plain:
+                        roots.append((plain, master))
         need(roots, "no root opens")
-        self.root = root = max(roots, key=lambda r: u(r, 0))
+        self.root, master = root, master = max(roots, key=lambda r: u(r[0], 0))
+        sessions = u(root, 12, 4)
+        self.first, self.old_last, self.own = u(root, 232, 4) or 1, u(root, 236, 4), u(root, 240, 4) or 1
+        if master != self.master:
+            self.first, self.old_last, self.own = self.own, sessions, sessions + 1
+        self.names = root[248:264] if any(root[248:264]) else self.purpose("names", b"", master)[:16]
         self.generation, self.flags, self.sessions = u(root, 0), u(root, 8, 4), u(root, 12, 4)
         need(u(root, 16) <= self.sequence, "header sequence")
 
@@ -221,7 +235,7 @@ class Container:
     # ---- files ----
     def hash(self, name):
         out = ctypes.create_string_buffer(8)
-        sodium.crypto_shorthash(out, name, ctypes.c_ulonglong(len(name)), self.purpose("names")[:16])
+        sodium.crypto_shorthash(out, name, ctypes.c_ulonglong(len(name)), self.names)
         return u(out.raw, 0)
 
     def entries(self, ino):
@@ -333,7 +347,7 @@ class Container:
 
     # ---- space ----
     def check_space(self):
-        owners, g = {}, self.generation
+        owners, g = {}, u(self.root, 32 + 40)  # of the trees: a key command raises the root alone
         for ino in self.by_ino:
             mapped = 0
             for _, block, units, *_ in self.extents(ino):
