@@ -276,11 +276,24 @@ int fc_fs_commit(struct fc_fs *fs)
 	return noted("commit", 0, NULL);
 }
 
-int fc_fs_set_limit(struct fc_fs *fs, uint64_t bytes, uint64_t *least)
+int fc_fs_set_limit(struct fc_fs *fs, uint64_t cap, uint64_t *least)
 {
 	(void)fs;
-	*least = 16384;
-	return noted("set_limit", bytes, NULL);
+	*least = 12345;
+	return noted("set_limit", cap, NULL);
+}
+
+int fc_fs_compact(struct fc_fs *fs, struct fc_fs_compacting *progress)
+{
+	(void)fs;
+	*progress = (struct fc_fs_compacting){ 1, 2, 3, 4, true };
+	return noted("compact", 0, NULL);
+}
+
+void fc_fs_compact_end(struct fc_fs *fs)
+{
+	(void)fs;
+	noted("compact_end", 0, NULL);
 }
 
 int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)

@@ -213,6 +213,21 @@ int fc_fs_rekey_sealed(struct fc_fs *fs, const uint8_t *sealed);
  * FC_ENOSPC, FC_EFORGED (something cannot be opened under the old key), FC_EIO, ... */
 int fc_fs_rekey_step(struct fc_fs *fs);
 
+/* ---- compacting ----------------------------------------------------------
+ * Moves what lies at the container's end into free space before it, and cuts the file.
+ * A call is a small step (some megabytes); between them anything else may be done, and
+ * it can be left off at any time, or go on after an error. One at a time: others wait. */
+struct fc_fs_compacting {
+	uint64_t bytes_to_move; /* of the pass under way */
+	uint64_t bytes_moved;   /* since the first step */
+	uint64_t bytes_cut;
+	uint64_t bytes_unreadable; /* could not be authenticated, and stayed where they are */
+	bool done;                 /* the next step would begin anew */
+};
+int fc_fs_compact(struct fc_fs *fs, struct fc_fs_compacting *progress);
+/* Leaves off: what was moved stays so. */
+void fc_fs_compact_end(struct fc_fs *fs);
+
 struct fc_fs_stat {
 	uint64_t bytes_limit;     /* cap, 0 none */
 	uint64_t bytes_allocated; /* by the host, for the container */

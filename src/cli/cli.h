@@ -56,7 +56,7 @@ struct fc_command {
 
 extern const struct fc_command fc_command_init, fc_command_mount, fc_command_umount, fc_command_status, fc_command_sync,
 	fc_command_check, fc_command_key, fc_command_header, fc_command_unlock, fc_command_lock, fc_command_list,
-	fc_command_resize, fc_command_protect, fc_command_unprotect, fc_command_rekey;
+	fc_command_resize, fc_command_protect, fc_command_unprotect, fc_command_rekey, fc_command_compact;
 /* The i-th command, NULL past the end (main.c). */
 const struct fc_command *fc_cli_command(size_t i);
 void fc_cli_print_help(const struct fc_command *command);

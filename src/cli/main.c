@@ -22,10 +22,10 @@ static const struct fc_command command_help = {
 };
 
 static const struct fc_command *const commands[] = {
-	&fc_command_init,    &fc_command_mount,     &fc_command_umount, &fc_command_status, &fc_command_sync,
-	&fc_command_check,   &fc_command_unlock,    &fc_command_lock,   &fc_command_list,   &fc_command_resize,
-	&fc_command_protect, &fc_command_unprotect, &fc_command_key,    &fc_command_header,
-	&fc_command_rekey,   &command_help,
+	&fc_command_init,   &fc_command_mount,   &fc_command_umount,    &fc_command_status, &fc_command_sync,
+	&fc_command_check,  &fc_command_unlock,  &fc_command_lock,      &fc_command_list,   &fc_command_compact,
+	&fc_command_resize, &fc_command_protect, &fc_command_unprotect, &fc_command_key,    &fc_command_header,
+	&fc_command_rekey,  &command_help,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

@@ -74,8 +74,7 @@ static uint64_t pages_need(const struct fc_fs *fs)
 	return (pages < leaves ? pages : leaves) + pages / 100 + (pages ? 4 : 0);
 }
 
-/* Exclusive lock. Would `nodes` more dirty nodes still find room in a commit? */
-static bool has_room(struct fc_fs *fs, uint64_t nodes, bool frees)
+bool fc_fs_has_room(struct fc_fs *fs, uint64_t nodes, bool frees)
 {
 	struct fc_forest *f = &fs->forest;
 	uint64_t need = f->dirty + nodes + pages_need(fs) + fc_space_tree_need(f),
@@ -120,7 +119,7 @@ int fc_fs_begin(struct fc_fs *fs, unsigned nodes, bool frees)
 		r = fc_node_cache_reserve(&fs->forest.cache, FC_TREE_SPARES + nodes);
 		if (!r)
 			r = fc_space_pend_reserve(&fs->forest, FC_TREE_SPARES + nodes);
-		if (!r && !full && has_room(fs, nodes, frees)) {
+		if (!r && !full && fc_fs_has_room(fs, nodes, frees)) {
 			fs->freeing = frees;
 			return 0;
 		}

@@ -2,6 +2,7 @@
 /*
  * A file system in memory. Locks, in the order in which they are taken:
  *
+ *   compact_lock  one step of compacting at a time
  *   commit_lock   one commit at a time
  *   flush_lock    one flush of dirty pages at a time
  *   lock          the trees, the space map, dirty pages, inodes: shared to look,
@@ -115,8 +116,21 @@ struct fc_rekey {
 #define FC_BUFFERS_KEPT 6u
 #define FC_ASKED_SLOTS 4096u
 
+enum fc_compact_phase { FC_COMPACT_BEGIN, FC_COMPACT_FILES, FC_COMPACT_SPACE, FC_COMPACT_CUT };
+
+/* compact_lock */
+struct fc_compact {
+	enum fc_compact_phase phase;
+	unsigned pass;
+	size_t roof;            /* index of the first chunk that is leaving */
+	struct fc_key at, done; /* where the scan goes on; the leaf of `done` was dirtied */
+	uint64_t moved;         /* blocks, of this pass */
+	uint64_t stepped;       /* seconds of the monotonic clock at the last step */
+	struct fc_fs_compacting sum;
+};
+
 struct fc_fs {
-	pthread_mutex_t commit_lock, flush_lock;
+	pthread_mutex_t compact_lock, commit_lock, flush_lock;
 	pthread_rwlock_t lock;
 	pthread_mutex_t vnode_lock, work_lock;
 
@@ -152,6 +166,7 @@ struct fc_fs {
 	_Atomic uint64_t asked[FC_ASKED_SLOTS]; /* see ahead.c */
 
 	struct fc_journal journal;
+	struct fc_compact compact;
 
 	pthread_mutex_t buffer_lock; /* the last to be taken */
 	uint8_t *buffer[FC_BUFFERS_KEPT];
@@ -173,6 +188,8 @@ struct fc_fs {
 
 /* ---- fs.c */
 void fc_fs_fail(struct fc_fs *fs, const char *what, int error);
+/* Exclusive lock. Would `nodes` more dirty nodes still find room in a commit? */
+bool fc_fs_has_room(struct fc_fs *fs, uint64_t nodes, bool frees);
 void fc_fs_log(struct fc_fs *fs, int priority, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* A reader of blocks: between these its blocks are not reused. Shared lock for enter; none for leave. */
 unsigned fc_fs_enter(struct fc_fs *fs);
@@ -269,6 +286,10 @@ int fc_fs_open_damaged(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], con
 /* Gives up the space tree, which cannot be used: an empty one, in memory, takes
  * its place, and nothing is known to be in use. 0 or FC_ENOMEM. */
 int fc_fs_drop_space(struct fc_fs *fs, int error);
+
+/* ---- compact.c */
+/* Leaves off when nobody has asked for a step for long. */
+void fc_compact_expire(struct fc_fs *fs);
 
 /* ---- journal.c, commit.c, threads.c */
 int fc_journal_init(struct fc_fs *fs);

@@ -114,6 +114,7 @@ static void *committer(void *arg)
 				continue;
 			/* two more roots, so that what the last ones freed is free */
 			pthread_mutex_unlock(&fs->work_lock);
+			fc_compact_expire(fs);
 			fc_settle(fs);
 			tidy = fc_background_punch(fs) != 0;
 			pthread_mutex_lock(&fs->work_lock);

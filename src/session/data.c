@@ -248,10 +248,33 @@ static int resize(const struct fc_session *session, struct fc_ioc_resize *arg)
 	return arg->refused ? 0 : error;
 }
 
+static int compact(const struct fc_session *session, struct fc_ioc_compact *arg)
+{
+	struct fc_fs_compacting now = { .done = true };
+	int error = 0;
+
+	if (arg->end)
+		fc_fs_compact_end(session->fs);
+	else
+		error = fc_fs_compact(session->fs, &now);
+	*arg = (struct fc_ioc_compact){
+		.done = now.done,
+		.bytes_to_move = now.bytes_to_move,
+		.bytes_moved = now.bytes_moved,
+		.bytes_cut = now.bytes_cut,
+		.bytes_unreadable = now.bytes_unreadable,
+	};
+	return error;
+}
+
 static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_size, size_t out_size)
 {
 	const struct fc_session *session = fuse_req_userdata(req);
-	struct fc_ioc_resize arg;
+	union {
+		struct fc_ioc_resize resize;
+		struct fc_ioc_compact compact;
+	} arg;
+	size_t bytes = cmd == FC_IOC_RESIZE ? sizeof(arg.resize) : cmd == FC_IOC_COMPACT ? sizeof(arg.compact) : 0;
 	int error;
 
 	if (cmd == FC_IOC_REKEY && in_size >= sizeof(struct fc_ioc_rekey) && may_administer(req)) {
@@ -260,7 +283,7 @@ static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_si
 			fuse_reply_ioctl(req, 0, NULL, 0);
 		return error;
 	}
-	if (cmd != FC_IOC_RESIZE || in_size < sizeof(arg) || out_size < sizeof(arg)) {
+	if (!bytes || in_size < bytes || out_size < bytes) {
 		fuse_reply_err(req, ENOTTY);
 		return 0;
 	}
@@ -268,10 +291,10 @@ static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_si
 		fuse_reply_err(req, EPERM);
 		return 0;
 	}
-	memcpy(&arg, in, sizeof(arg));
-	error = resize(session, &arg);
+	memcpy(&arg, in, bytes);
+	error = cmd == FC_IOC_RESIZE ? resize(session, &arg.resize) : compact(session, &arg.compact);
 	if (!error)
-		fuse_reply_ioctl(req, 0, &arg, sizeof(arg));
+		fuse_reply_ioctl(req, 0, &arg, bytes);
 	return error;
 }
 

@@ -76,6 +76,13 @@ struct fc_ioc_resize {
 	uint32_t refused; /* out: limit is below that; nothing was changed */
 	uint32_t zero;
 };
+/* One step of compacting, as fc_fs_compact; for the same. */
+struct fc_ioc_compact {
+	uint32_t end; /* in: leave off instead */
+	uint32_t done;
+	uint64_t bytes_to_move, bytes_moved, bytes_cut, bytes_unreadable;
+};
+#define FC_IOC_COMPACT _IOWR(FC_IOC_MAGIC, 4, struct fc_ioc_compact)
 #define FC_IOC_RESIZE _IOWR(FC_IOC_MAGIC, 3, struct fc_ioc_resize)
 
 #endif

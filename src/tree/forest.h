@@ -35,7 +35,13 @@ struct fc_pending {
 	size_t stored; /* items of the space tree that hold it */
 };
 
-enum { FC_CHUNK_F_DIRTY = 1, FC_CHUNK_F_SOLID = 2, FC_CHUNK_F_FREED = 4, FC_CHUNK_F_PUNCHING = 8 };
+enum {
+	FC_CHUNK_F_DIRTY = 1,
+	FC_CHUNK_F_SOLID = 2,
+	FC_CHUNK_F_FREED = 4,
+	FC_CHUNK_F_PUNCHING = 8,
+	FC_CHUNK_F_LEAVING = 16
+};
 
 struct fc_chunk {
 	uint64_t *map; /* set: in use (or pending); NULL when used is 0 or all */
@@ -45,6 +51,12 @@ struct fc_chunk {
 	uint8_t flags; /* DIRTY: the item is out of date; SOLID: the host has allocated all of it;
 			* FREED: has free blocks that the host may still hold;
 			* PUNCHING: some of them are being given back */
+};
+
+/* Blocks with several owners that one of them has moved already: the others follow. */
+struct fc_moved {
+	uint64_t from, to;
+	uint32_t count;
 };
 
 #define FC_PENDINGS 4
@@ -58,6 +70,8 @@ struct fc_space {
 	size_t inflights, inflight_room;
 	struct fc_range gone[FC_PENDINGS]; /* PENDING items to delete: start = txg, count = items */
 	size_t gones;
+	struct fc_moved *moved; /* by from, while chunks are leaving */
+	size_t moveds, moved_room;
 	size_t data_at, node_at;       /* where the next search starts */
 	uint64_t data_used, node_used; /* blocks, pending not counted */
 	uint64_t node_free;            /* blocks free in node chunks */
@@ -176,6 +190,36 @@ bool fc_space_waiting(const struct fc_forest *f);
  * of the free space, to be punched and then returned by fc_space_punched. */
 size_t fc_space_punchable(struct fc_forest *f, struct fc_range *out, size_t max);
 void fc_space_punched(struct fc_forest *f, const struct fc_range *range, size_t n);
+
+/* ---- vacate.c: the last chunks are emptied and cut off ---------------------------
+ * The chunks from `roof` on (an index into space.chunk) are LEAVING: nothing new goes
+ * there. The owner moves what they hold (fc_space_alloc_low; nodes by dirtying them),
+ * commits until nothing of it is pending, and cuts. */
+
+/* The least roof below which there is room for all that lies above, and for `slack`
+ * blocks that others write meanwhile; space.chunks: none. */
+size_t fc_space_tight(const struct fc_forest *f, uint64_t slack);
+/* 0, or FC_ENOSPC, FC_EIO, and nothing is leaving. The caller then looks whether the
+ * nodes that may yet get dirty still have room. */
+int fc_space_vacate(struct fc_forest *f, size_t roof);
+/* Nothing is leaving any more. */
+void fc_space_vacate_end(struct fc_forest *f);
+bool fc_space_is_leaving(const struct fc_forest *f, uint64_t block);
+/* As fc_space_alloc_data of unpromised blocks, but in the first chunk that has any, and
+ * FC_ENOSPC when that would be at or above the roof. */
+int fc_space_alloc_low(struct fc_forest *f, size_t roof, uint32_t want, struct fc_range *out);
+/* Takes up to max free chunks off the end: how many, or a reading error. */
+int fc_space_cut(struct fc_forest *f, size_t max);
+/* Has any block of the range several owners? Load first. */
+bool fc_space_is_shared(struct fc_forest *f, uint64_t start, uint32_t count);
+
+/* Where blocks from `start` on were moved to: how many of these `count`, *to; 0: start was
+ * not, and *count is cut before the next that was. */
+uint32_t fc_moved_find(const struct fc_space *s, uint64_t start, uint32_t *count, uint64_t *to);
+/* Nothing of it was moved before. When there is no memory, the other owners get copies. */
+void fc_moved_add(struct fc_space *s, uint64_t from, uint64_t to, uint32_t count);
+/* The last owner of the range is gone: nobody may follow there. */
+void fc_moved_forget(struct fc_space *s, uint64_t to, uint32_t count);
 
 /* ---- mend.c: nothing is being committed --------------------------------------- */
 

@@ -39,7 +39,11 @@ size_t fc_space_punchable(struct fc_forest *f, struct fc_range *out, size_t max)
 	for (i = 0; i < s->chunks && got < max; i++) {
 		struct fc_chunk *c = &s->chunk[i];
 
-		if (c->kind == FC_CHUNK_NODES && !c->used && s->node_free >= 2 * FC_CHUNK_BLOCKS) {
+		if (c->kind == FC_CHUNK_NODES && !c->used && (c->flags & FC_CHUNK_F_LEAVING)) {
+			c->kind = FC_CHUNK_DATA;
+			c->flags |= FC_CHUNK_F_FREED;
+			fc_space_touch(s, c);
+		} else if (c->kind == FC_CHUNK_NODES && !c->used && s->node_free >= 2 * FC_CHUNK_BLOCKS) {
 			c->kind = FC_CHUNK_DATA;
 			c->flags |= FC_CHUNK_F_SOLID | FC_CHUNK_F_FREED;
 			s->node_free -= FC_CHUNK_BLOCKS;

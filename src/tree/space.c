@@ -16,7 +16,6 @@
 #define GOOD_CHUNK 256u /* free blocks that make a chunk worth filling again */
 #define AHEAD_MAX 16u   /* chunks: each call waits for the writes under way on some hosts */
 #define CAP_CHUNKS 4u   /* no cap leaves less than these */
-#define KEPT_BACK 64u   /* blocks for truncation when all else is used */
 
 struct fc_chunk *fc_space_chunk(struct fc_space *s, uint64_t block)
 {
@@ -45,6 +44,8 @@ void fc_space_touch(struct fc_space *s, struct fc_chunk *c)
 
 static void count_free(struct fc_space *s, const struct fc_chunk *c, int64_t change)
 {
+	if (c->flags & FC_CHUNK_F_LEAVING)
+		return;
 	if (c->kind == FC_CHUNK_NODES)
 		s->node_free += (uint64_t)change;
 	else if (c->flags & FC_CHUNK_F_SOLID)
@@ -120,6 +121,7 @@ void fc_space_fini(struct fc_space *s)
 		free(s->pending[i].range);
 	free(s->chunk);
 	free(s->inflight);
+	free(s->moved);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -230,7 +232,7 @@ uint64_t fc_space_under_cap(const struct fc_space *s)
 /* What waits to be free counts: it is, and is punched, only some commits later. */
 uint64_t fc_space_least_cap(const struct fc_space *s)
 {
-	uint64_t blocks = s->first_chunk * FC_CHUNK_BLOCKS + s->reserved + KEPT_BACK;
+	uint64_t blocks = s->first_chunk * FC_CHUNK_BLOCKS + s->reserved + FC_KEPT_BACK;
 	size_t i;
 
 	for (i = 0; i < s->chunks; i++)
@@ -240,7 +242,7 @@ uint64_t fc_space_least_cap(const struct fc_space *s)
 	return blocks * FC_BLOCK;
 }
 
-static int solidify(struct fc_forest *f, size_t i, size_t n)
+int fc_space_solidify(struct fc_forest *f, size_t i, size_t n)
 {
 	struct fc_space *s = &f->space;
 	uint64_t more = 0;
@@ -282,13 +284,13 @@ static int64_t fresh_chunk(struct fc_space *s, size_t *run)
 	for (i = 0; i < s->chunks; i++) {
 		const struct fc_chunk *c = &s->chunk[i];
 
-		if (c->kind == FC_CHUNK_DATA && !c->used && !(c->flags & FC_CHUNK_F_SOLID))
+		if (c->kind == FC_CHUNK_DATA && !c->used && !(c->flags & (FC_CHUNK_F_SOLID | FC_CHUNK_F_LEAVING)))
 			break;
 	}
 	for (n = 0; i + n < s->chunks && n < *run; n++) {
 		const struct fc_chunk *c = &s->chunk[i + n];
 
-		if (c->kind != FC_CHUNK_DATA || c->used || (c->flags & FC_CHUNK_F_SOLID))
+		if (c->kind != FC_CHUNK_DATA || c->used || (c->flags & (FC_CHUNK_F_SOLID | FC_CHUNK_F_LEAVING)))
 			break;
 	}
 	if (n) {
@@ -313,10 +315,11 @@ static int solidify_more(struct fc_forest *f)
 			struct fc_chunk *c = &s->chunk[i];
 			unsigned nfree = FC_CHUNK_BLOCKS - c->used;
 
-			if (c->kind != FC_CHUNK_DATA || (c->flags & (FC_CHUNK_F_SOLID | FC_CHUNK_F_PUNCHING)) ||
-			    !c->used || nfree < (pass ? 1 : GOOD_CHUNK))
+			if (c->kind != FC_CHUNK_DATA ||
+			    (c->flags & (FC_CHUNK_F_SOLID | FC_CHUNK_F_PUNCHING | FC_CHUNK_F_LEAVING)) || !c->used ||
+			    nfree < (pass ? 1 : GOOD_CHUNK))
 				continue;
-			r = solidify(f, i, 1);
+			r = fc_space_solidify(f, i, 1);
 			if (r != FC_ENOSPC)
 				return r;
 		}
@@ -329,7 +332,7 @@ static int solidify_more(struct fc_forest *f)
 			at = fresh_chunk(s, &want);
 			if (at < 0)
 				return FC_ENOMEM;
-			r = solidify(f, (size_t)at, want);
+			r = fc_space_solidify(f, (size_t)at, want);
 			if (!r) {
 				if (s->ahead && s->ahead < AHEAD_MAX)
 					s->ahead *= 2;
@@ -350,7 +353,7 @@ int fc_space_reserve(struct fc_forest *f, uint64_t n, bool last)
 {
 	struct fc_space *s = &f->space;
 
-	while (s->solid_free < s->reserved + n + (last ? 0 : KEPT_BACK)) {
+	while (s->solid_free < s->reserved + n + (last ? 0 : FC_KEPT_BACK)) {
 		int r = solidify_more(f);
 
 		if (r)
@@ -389,7 +392,7 @@ static int64_t next_chunk(const struct fc_space *s, unsigned least)
 }
 
 /* The first run of at least `least` free blocks, or the longest one. */
-static unsigned pick_run(const struct fc_chunk *c, unsigned least, unsigned *start)
+unsigned fc_space_pick_run(const struct fc_chunk *c, unsigned least, unsigned *start)
 {
 	unsigned at = 0, best = 0, n;
 
@@ -428,7 +431,7 @@ int fc_space_alloc_data(struct fc_forest *f, uint32_t want, bool promised, struc
 	}
 	c = s->data_at < s->chunks ? &s->chunk[s->data_at] : NULL;
 	if (!c || c->kind != FC_CHUNK_DATA || !(c->flags & FC_CHUNK_F_SOLID) || c->used == FC_CHUNK_BLOCKS ||
-	    (pick_run(c, want, &start) < want && next_chunk(s, GOOD_CHUNK) >= 0)) {
+	    (fc_space_pick_run(c, want, &start) < want && next_chunk(s, GOOD_CHUNK) >= 0)) {
 		i = next_chunk(s, GOOD_CHUNK);
 		if (i >= 0 && c == &s->chunk[i]) { /* it has room, but scattered: another one that has, or stay */
 			s->data_at = (size_t)(i + 1) % s->chunks;
@@ -440,7 +443,7 @@ int fc_space_alloc_data(struct fc_forest *f, uint32_t want, bool promised, struc
 		s->data_at = (size_t)i;
 	}
 	c = &s->chunk[s->data_at];
-	run = pick_run(c, want, &start);
+	run = fc_space_pick_run(c, want, &start);
 	out->start = chunk_start(s, s->data_at) + start;
 	out->count = run < want ? run : want;
 	r = fc_space_fly(s, *out);
@@ -497,7 +500,8 @@ int fc_space_alloc_node(struct fc_forest *f, uint64_t *block)
 		struct fc_chunk *c = &s->chunk[i];
 		int at;
 
-		if (c->kind != FC_CHUNK_NODES || c->used + FC_NODE_BLOCKS > FC_CHUNK_BLOCKS)
+		if (c->kind != FC_CHUNK_NODES || (c->flags & FC_CHUNK_F_LEAVING) ||
+		    c->used + FC_NODE_BLOCKS > FC_CHUNK_BLOCKS)
 			continue;
 		at = c->map ? fc_map_aligned(c->map, FC_NODE_BLOCKS) : 0;
 		if (at < 0)
@@ -538,7 +542,7 @@ int fc_space_grow_nodes(struct fc_forest *f, uint64_t n)
 		if (at < 0)
 			return FC_ENOMEM;
 		if (!(s->chunk[at].flags & FC_CHUNK_F_SOLID)) {
-			r = solidify(f, (size_t)at, 1);
+			r = fc_space_solidify(f, (size_t)at, 1);
 			if (r) {
 				s->chunks = before;
 				return r;

@@ -5,6 +5,7 @@
 
 #include "tree/forest.h"
 
+#define FC_KEPT_BACK 64u /* blocks for truncation when all else is used */
 #define FC_MAP_WORDS (FC_CHUNK_BLOCKS / 64)
 
 static inline uint64_t fc_map_mask(unsigned at, unsigned n)
@@ -100,6 +101,10 @@ static inline void fc_space_uncount(uint64_t *counter, uint64_t n)
 {
 	*counter -= n < *counter ? n : *counter;
 }
+/* The host gives chunks i..i+n whole. 0, FC_ENOSPC (also by the cap), FC_EIO. */
+int fc_space_solidify(struct fc_forest *f, size_t i, size_t n);
+/* The first run of at least `least` free blocks in a chunk, or the longest one. */
+unsigned fc_space_pick_run(const struct fc_chunk *c, unsigned least, unsigned *start);
 /* Adds to what the running transaction freed. */
 void fc_space_pend(struct fc_forest *f, uint64_t start, uint32_t count);
 

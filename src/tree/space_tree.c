@@ -449,8 +449,21 @@ void fc_space_free_data(struct fc_forest *f, uint64_t start, uint32_t count)
 			continue;
 		}
 		fc_space_pend(f, at, (uint32_t)(stop - at));
+		if (f->space.moveds)
+			fc_moved_forget(&f->space, at, (uint32_t)(stop - at));
 		fc_space_uncount(&f->space.data_used, stop - at);
 	}
+}
+
+bool fc_space_is_shared(struct fc_forest *f, uint64_t start, uint32_t count)
+{
+	uint64_t at = start, end = start + count, stop;
+	uint32_t owners;
+
+	for (; f->space.shared && at < end; at = stop)
+		if (ref_piece(f, at, end, &stop, &owners) || owners >= 2)
+			return true;
+	return false;
 }
 
 void fc_space_share(struct fc_forest *f, uint64_t start, uint32_t count)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "drive_priv.h"
+#include "fs/state.h"
+#include "tree/space_map.h"
 
 #include <stdarg.h>
 
@@ -329,6 +331,42 @@ static enum fc_drive_end step_rekey(struct fc_drive *d, struct fc_step *s)
 	return simple(d, error < 0 ? error : 0);
 }
 
+/* What is written next lies far up, in a chunk that compacting can empty. */
+static int scatter(struct fc_fs *fs)
+{
+	struct fc_space *s = &fs->forest.space;
+	size_t n = s->chunks;
+	int error;
+
+	pthread_rwlock_wrlock(&fs->lock);
+	error = fc_space_extend(s, n + 2);
+	if (!error)
+		error = fc_space_solidify(&fs->forest, n, 2);
+	if (error)
+		s->chunks = n;
+	else
+		s->data_at = n + 1;
+	pthread_rwlock_unlock(&fs->lock);
+	return error;
+}
+
+/* To the end, or left off after some steps: to begin anew, or to go on another time. */
+static enum fc_drive_end step_compact(struct fc_drive *d, struct fc_step *s)
+{
+	unsigned steps = 0, most = s->now.nsec / 2000 % 3 ? UINT32_MAX : s->now.nsec / 6000 % 4;
+	struct fc_fs_compacting done;
+	int error;
+
+	if (s->now.nsec / 1000 % 2 && !d->fs->failed)
+		return simple(d, scatter(d->fs));
+	do
+		error = fc_fs_compact(d->fs, &done);
+	while (!error && !done.done && ++steps < most);
+	if (!error && !done.done && s->now.nsec / 24000 % 2)
+		fc_fs_compact_end(d->fs);
+	return simple(d, error);
+}
+
 /* What the checker says of the closed container. */
 static enum fc_drive_end check(struct fc_drive *d)
 {
@@ -426,6 +464,7 @@ static enum fc_drive_end (*const run[FC_STEP_KINDS])(struct fc_drive *, struct f
 	[FC_STEP_COMMIT] = step_commit,
 	[FC_STEP_BACKGROUND] = step_background,
 	[FC_STEP_REKEY] = step_rekey,
+	[FC_STEP_COMPACT] = step_compact,
 	[FC_STEP_REOPEN] = step_reopen,
 	[FC_STEP_REOPEN_READ_ONLY] = step_reopen_read_only,
 	[FC_STEP_POWER_CUT] = step_power_cut,

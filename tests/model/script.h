@@ -38,6 +38,7 @@
 	X(COMMIT, commit) \
 	X(BACKGROUND, background) \
 	X(REKEY, rekey) \
+	X(COMPACT, compact) \
 	X(REOPEN, reopen) \
 	X(REOPEN_READ_ONLY, reopen_read_only) \
 	X(POWER_CUT, power_cut) \

@@ -178,7 +178,7 @@ const struct fc_profile fc_profile_wide = {
 		    [FC_STEP_COMMIT] = 8,       [FC_STEP_BACKGROUND] = 15,
 		    [FC_STEP_REOPEN] = 4,       [FC_STEP_REOPEN_READ_ONLY] = 3,
 		    [FC_STEP_POWER_CUT] = 4,    [FC_STEP_COMPARE] = 10,
-		    [FC_STEP_REKEY] = 8 },
+		    [FC_STEP_REKEY] = 8,        [FC_STEP_COMPACT] = 12 },
 };
 
 const struct fc_profile fc_profile_small = {
@@ -194,7 +194,7 @@ const struct fc_profile fc_profile_small = {
 		    [FC_STEP_WRITE] = 120,   [FC_STEP_FALLOCATE] = 30,  [FC_STEP_COPY] = 30,
 		    [FC_STEP_SETXATTR] = 25, [FC_STEP_REMOVEXATTR] = 8, [FC_STEP_SYNC] = 90,
 		    [FC_STEP_COMMIT] = 50,   [FC_STEP_BACKGROUND] = 30, [FC_STEP_REOPEN] = 15,
-		    [FC_STEP_REKEY] = 20 },
+		    [FC_STEP_REKEY] = 20,    [FC_STEP_COMPACT] = 10 },
 };
 
 const struct fc_profile fc_profile_bulk = {
@@ -219,5 +219,6 @@ const struct fc_profile fc_profile_bulk = {
 		    [FC_STEP_COMMIT] = 30,
 		    [FC_STEP_BACKGROUND] = 30,
 		    [FC_STEP_REOPEN] = 10,
-		    [FC_STEP_REKEY] = 20 },
+		    [FC_STEP_REKEY] = 20,
+		    [FC_STEP_COMPACT] = 40 },
 };
