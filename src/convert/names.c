@@ -66,7 +66,8 @@ int fc_cv_names_host(int dir, struct fc_cv_names *out)
 	if (!r && errno)
 		r = fc_cv_errno(errno);
 	closedir(d);
-	qsort(out->list, out->count, out->list ? sizeof(*out->list) : 1, by_ino);
+	if (out->list)
+		qsort(out->list, out->count, sizeof(*out->list), by_ino);
 	return r;
 }
 
