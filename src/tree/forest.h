@@ -210,9 +210,6 @@ bool fc_space_is_leaving(const struct fc_forest *f, uint64_t block);
 int fc_space_alloc_low(struct fc_forest *f, size_t roof, uint32_t want, struct fc_range *out);
 /* Takes up to max free chunks off the end: how many, or a reading error. */
 int fc_space_cut(struct fc_forest *f, size_t max);
-/* Has any block of the range several owners? Load first. */
-bool fc_space_is_shared(struct fc_forest *f, uint64_t start, uint32_t count);
-
 /* Where blocks from `start` on were moved to: how many of these `count`, *to; 0: start was
  * not, and *count is cut before the next that was. */
 uint32_t fc_moved_find(const struct fc_space *s, uint64_t start, uint32_t *count, uint64_t *to);

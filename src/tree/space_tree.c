@@ -394,15 +394,6 @@ int fc_space_load_refs(struct fc_forest *f, uint64_t start, uint32_t count)
 	return r;
 }
 
-bool fc_space_is_shared(struct fc_forest *f, uint64_t start, uint32_t count)
-{
-	uint64_t stop;
-	uint32_t owners;
-
-	return f->space.shared && !ref_piece(f, start, start + count, &stop, &owners) &&
-	       (owners > 1 || stop < start + count);
-}
-
 static void put_ref(struct fc_forest *f, uint64_t start, uint64_t count, uint32_t owners)
 {
 	uint8_t raw[REF_BYTES];
