@@ -35,6 +35,7 @@ static struct fc_fs *new_fs(struct fc_io *io, const uint8_t master[FC_KEY_BYTES]
 	fs->oldest.prev = fs->oldest.next = &fs->oldest;
 	fs->next_ino = FC_INO_FIRST;
 	pthread_mutex_init(&fs->compact_lock, NULL);
+	pthread_mutex_init(&fs->punch_lock, NULL);
 	pthread_mutex_init(&fs->commit_lock, NULL);
 	pthread_mutex_init(&fs->flush_lock, NULL);
 	pthread_rwlock_init(&fs->lock, NULL);
@@ -76,6 +77,7 @@ void fc_fs_abandon(struct fc_fs *fs)
 	pthread_cond_destroy(&fs->work);
 	pthread_cond_destroy(&fs->room);
 	pthread_mutex_destroy(&fs->compact_lock);
+	pthread_mutex_destroy(&fs->punch_lock);
 	pthread_mutex_destroy(&fs->commit_lock);
 	pthread_mutex_destroy(&fs->flush_lock);
 	pthread_rwlock_destroy(&fs->lock);

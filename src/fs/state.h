@@ -3,6 +3,7 @@
  * A file system in memory. Locks, in the order in which they are taken:
  *
  *   compact_lock  one step of compacting at a time
+ *   punch_lock    blocks are given back to the host by one thread at a time
  *   commit_lock   one commit at a time
  *   flush_lock    one flush of dirty pages at a time
  *   lock          the trees, the space map, dirty pages, inodes: shared to look,
@@ -130,7 +131,7 @@ struct fc_compact {
 };
 
 struct fc_fs {
-	pthread_mutex_t compact_lock, commit_lock, flush_lock;
+	pthread_mutex_t compact_lock, punch_lock, commit_lock, flush_lock;
 	pthread_rwlock_t lock;
 	pthread_mutex_t vnode_lock, work_lock;
 

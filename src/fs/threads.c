@@ -12,7 +12,7 @@
 #define PUNCH_RANGES (FC_CHUNK_BLOCKS / 2)     /* a chunk has no more runs: each round ends at least one chunk */
 #define HELD_MAX (24u << 20 >> FC_BLOCK_SHIFT) /* free blocks kept for reuse while busy */
 
-int fc_background_punch(struct fc_fs *fs)
+static int punch(struct fc_fs *fs)
 {
 	struct fc_range range[PUNCH_RANGES];
 	size_t n, i;
@@ -34,6 +34,18 @@ int fc_background_punch(struct fc_fs *fs)
 		if (n < PUNCH_RANGES || r)
 			return r;
 	}
+}
+
+/* One at a time: what another one is punching is not free yet when this returns, and
+ * compacting would take it for used. */
+int fc_background_punch(struct fc_fs *fs)
+{
+	int r;
+
+	pthread_mutex_lock(&fs->punch_lock);
+	r = punch(fs);
+	pthread_mutex_unlock(&fs->punch_lock);
+	return r;
 }
 
 int fc_fs_background(struct fc_fs *fs)
