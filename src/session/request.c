@@ -199,21 +199,26 @@ static bool has_set_id(struct fc_session *session, uint64_t ino)
 }
 
 /* Pages that did not fit are told at close and fsync only, and a program that goes on
- * writing would never end. So the kernel has to ask for the attributes again,
- * which it does in the next write(2), and hears of it there (serve_getattr). */
-#define FULL_NS 2000000000u
+ * writing would never end. So when that has happened often the kernel has to ask for
+ * the attributes again, which it does in the next write(2), and hears of it there
+ * (serve_getattr). Rarely a read asks too, and must not hear of one that is over. */
+#define FULL_WRITES 16u
+#define FULL_NS 1000000000u
 
 static void note_full(struct fc_session *session, uint64_t ino)
 {
+	if (atomic_exchange(&session->full_ino, ino) != ino)
+		atomic_store(&session->full_count, 0);
 	atomic_store(&session->full_ns, fc_now_ns());
-	atomic_store(&session->full_ino, ino);
-	fuse_lowlevel_notify_inval_inode(session->fuse, ino, -1, 0);
+	if (atomic_fetch_add(&session->full_count, 1) + 1 >= FULL_WRITES)
+		fuse_lowlevel_notify_inval_inode(session->fuse, ino, -1, 0);
 }
 
 /* Once for each time, and not long after. */
 static bool tell_full(struct fc_session *session, uint64_t ino)
 {
-	return atomic_load(&session->full_ino) == ino && atomic_compare_exchange_strong(&session->full_ino, &ino, 0) &&
+	return atomic_load(&session->full_ino) == ino && atomic_load(&session->full_count) >= FULL_WRITES &&
+	       atomic_compare_exchange_strong(&session->full_ino, &ino, 0) &&
 	       fc_now_ns() - atomic_load(&session->full_ns) < FULL_NS;
 }
 

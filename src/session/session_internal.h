@@ -102,8 +102,8 @@ struct fc_session {
 	bool setxattr_ext; /* agreed: SETXATTR is the long form. Written before the first SETXATTR can come */
 	struct fc_loop loop;
 	_Atomic uint64_t write_errors;
-	/* Inode whose pages last did not fit, until who writes there is told; 0 none. */
-	_Atomic uint64_t full_ino, full_ns;
+	/* Inode whose pages last did not fit, how often in a row, until who writes there is told; 0 none. */
+	_Atomic uint64_t full_ino, full_count, full_ns;
 	_Atomic uint64_t counts[FC_MAX_OPCODE + 1];
 	pthread_mutex_t fresh_lock; /* fresh */
 	struct fc_fresh fresh[FC_FRESH_SLOTS];
