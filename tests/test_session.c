@@ -372,6 +372,8 @@ START_TEST(another_master_key_comes_by_a_question)
 		struct fc_ioc_rekey rekey;
 	} in = { .in = { .cmd = FC_IOC_REKEY, .in_size = sizeof(in.rekey) }, .rekey = { "a sealed key" } };
 
+	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, 0), ENOTTY); /* not by anyone */
+	asker = geteuid();
 	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, sizeof(struct fuse_ioctl_out)), 0);
 	ck_assert_str_eq(note.call, "rekey");
 	ck_assert_str_eq(note.value, "a sealed key");
