@@ -41,32 +41,12 @@ static void take_number(const char *text, uint32_t *out)
 	*out = v < 0 ? 0 : (uint32_t)v;
 }
 
-/* rekey: one that opens it. */
-static bool take_secret(struct unlock *u, int c)
-{
-	struct fc_secret_from *s = &u->given[u->givens];
-
-	if (!strchr("pdfy", c) || u->givens == FC_SLOTS)
-		return false;
-	*s = FC_SECRET_FROM_NONE;
-	if (c == 'p')
-		s->passphrase_file = optarg;
-	else if (c == 'd')
-		s->passphrase_fd = number_arg(optarg);
-	else if (c == 'f')
-		s->key_file = optarg;
-	else
-		s->recovery_file = optarg;
-	u->givens++;
-	return true;
-}
-
 static bool take_option(struct unlock *u, int c)
 {
 	struct fc_unlock_request *r = &u->request;
 
-	if (r->rekey && take_secret(u, c))
-		return true;
+	if (r->rekey && strchr("pdfy", c))
+		return unlock_rekey_secret(u, c, c == 'd' ? number_arg(optarg) : -1);
 
 	switch (c) {
 	case 'r':
@@ -143,12 +123,7 @@ static bool parse_args(int argc, char **argv, struct unlock *u)
 	int c;
 
 	u->reply_fd = r->container_fd = r->from.passphrase_fd = r->fresh.passphrase_fd = -1;
-	static const char *const modes[] = { "open", "create", "wrap", "ask", "rekey" };
-	bool known = false;
-
-	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
-		known |= !strcmp(argv[1], modes[i]);
-	if (!known)
+	if (argc < 2 || !unlock_is_mode(argv[1]))
 		return false;
 	u->ask = !strcmp(argv[1], "ask");
 	r->rekey = !strcmp(argv[1], "rekey");
@@ -176,15 +151,6 @@ static const char *kind_name(uint32_t kind)
 	default:
 		return "recovery code";
 	}
-}
-
-bool unlock_has_kind(const struct fc_headers *h, uint32_t kind)
-{
-	for (int c = 0; c < 2; c++)
-		for (unsigned i = 0; !h->status[c] && i < FC_SLOTS; i++)
-			if (h->copy[c].slots[i].used && h->copy[c].slots[i].kind == kind)
-				return true;
-	return false;
 }
 
 static int take_found(struct unlock *u)
@@ -262,7 +228,7 @@ static int try_typed(struct unlock *u)
 	return rc;
 }
 
-static int open_asking(struct unlock *u)
+int unlock_by_asking(struct unlock *u)
 {
 	struct unlock_secret *s = u->secret;
 	int rc = FC_EBADKEY;
@@ -332,7 +298,7 @@ static bool has_slots(const struct fc_headers *h)
 }
 
 /* Any one that is right is enough; else the first failure counts. */
-static int open_by_given(struct unlock *u)
+int unlock_by_given(struct unlock *u)
 {
 	int first = 0;
 
@@ -357,7 +323,7 @@ static int confine(const struct unlock *u)
 }
 
 /* Then it is confined. */
-static int load_headers(struct unlock *u)
+int unlock_load_headers(struct unlock *u)
 {
 	struct fc_io *io = NULL;
 	int rc = fc_io_file(u->request.container_fd, true, &io);
@@ -381,14 +347,14 @@ static int load_headers(struct unlock *u)
 
 static int do_open(struct unlock *u)
 {
-	int rc = load_headers(u);
+	int rc = unlock_load_headers(u);
 
 	if (rc)
 		return rc;
 	if (fc_secret_given(&u->request.from))
-		return open_by_given(u);
+		return unlock_by_given(u);
 	rc = unlock_open_by_tpm2(u);
-	return rc == FC_EBADKEY ? open_asking(u) : rc;
+	return rc == FC_EBADKEY ? unlock_by_asking(u) : rc;
 }
 
 /* ---- new slots ---------------------------------------------------------- */
@@ -544,77 +510,6 @@ static int do_ask(struct unlock *u)
 	}
 }
 
-/* ---- another master key ------------------------------------------------ */
-
-/* The secret at hand takes its slot along to the other master key. */
-static int rekey_slot(struct unlock *u)
-{
-	const struct unlock_secret *s = u->secret;
-	struct fc_unlock_reply *r = u->reply;
-	const struct fc_slot *from = &r->opened;
-	const struct fc_kdf_cost cost = { from->kdf, from->ops, from->mem };
-	int rc;
-
-	if (from->kind != s->kind) /* a TPM's, by its PIN: made anew by `key add` */
-		return 0;
-	for (uint32_t i = 0; i < r->slot_count; i++)
-		if (r->slot_of[i] == r->opened_slot)
-			return 0;
-	rc = fc_slot_seal(&r->slots[r->slot_count], s->kind, &cost, from->epoch + 1, from->created, s->bytes, s->n,
-			  r->fresh_master);
-	if (rc) {
-		unlock_say("the %s cannot be set up: %s", kind_name(s->kind), fc_error_text(rc));
-		return rc;
-	}
-	r->slot_of[r->slot_count++] = r->opened_slot;
-	return 0;
-}
-
-/* All that are given must open it: one that does not may be mistyped, and its slot would go. */
-static int rekey_given(struct unlock *u)
-{
-	struct fc_unlock_reply *r = u->reply;
-	uint8_t *first = fc_secret_alloc(FC_KEY_BYTES);
-	int rc = first ? 0 : FC_ENOMEM;
-
-	for (unsigned i = 0; !rc && i < u->givens; i++) {
-		u->request.from = u->given[i];
-		rc = open_by_given(u);
-		if (!rc && i && sodium_memcmp(first, r->master, FC_KEY_BYTES)) {
-			unlock_say("the keys given open two states of the header of %s: give those one by one",
-				   u->request.container);
-			rc = FC_EBADKEY;
-		}
-		memcpy(first, r->master, FC_KEY_BYTES);
-		if (!rc && !sodium_is_zero(r->fresh_master, FC_KEY_BYTES))
-			rc = rekey_slot(u);
-	}
-	fc_secret_free(first);
-	return rc;
-}
-
-static int do_rekey(struct unlock *u)
-{
-	struct fc_unlock_reply *r = u->reply;
-	bool under_way;
-	int rc = load_headers(u);
-
-	if (rc)
-		return rc;
-	under_way = u->headers->copy[u->headers->newest].rekeying;
-	if (u->givens && !under_way) {
-		randombytes_buf(r->fresh_master, FC_KEY_BYTES);
-		return rekey_given(u);
-	}
-	if (u->givens)
-		return rekey_given(u);
-	rc = open_asking(u);
-	if (rc || under_way)
-		return rc;
-	randombytes_buf(r->fresh_master, FC_KEY_BYTES);
-	return rekey_slot(u);
-}
-
 static int send_reply(struct unlock *u)
 {
 	struct fc_unlock_reply *r = u->reply;
@@ -666,7 +561,7 @@ static int answer(struct unlock *u)
 {
 	int rc = u->request.create  ? do_create(u)
 		 : u->request.wrap  ? do_wrap(u)
-		 : u->request.rekey ? do_rekey(u)
+		 : u->request.rekey ? unlock_rekey(u)
 				    : do_open(u);
 
 	u->reply->error = rc;

@@ -22,12 +22,26 @@ struct unlock {
 	bool tpm2_sockets; /* it is reached by them, anew for each command */
 };
 
+/* Does the helper know that word, its first argument? */
+bool unlock_is_mode(const char *word);
 /* Is a slot of that kind in use, in either copy? */
 bool unlock_has_kind(const struct fc_headers *h, uint32_t kind);
 /* u->secret on the slots of its kind: 0 and the reply's key, or as of fc_slot_unlock. */
 int unlock_try_secret(struct unlock *u);
 /* Wraps the reply's key by u->secret into one more slot of the reply. 0 or FC_E*, having said why. */
 int unlock_new_slot(struct unlock *u, const struct fc_kdf_cost *cost);
+
+/* Reads the header, and confines the helper. 0 or FC_E*, having said why. */
+int unlock_load_headers(struct unlock *u);
+/* By the secrets in the request, any one of them; or by a passphrase that is asked for. */
+int unlock_by_given(struct unlock *u);
+int unlock_by_asking(struct unlock *u);
+
+/* ---- another master key (unlock_rekey.c) ------------------------------------- */
+
+/* Takes option c, a secret; fd: its descriptor. False: too many. */
+bool unlock_rekey_secret(struct unlock *u, int c, int fd);
+int unlock_rekey(struct unlock *u);
 
 /* ---- with the TPM (unlock_by_tpm2.c) ---------------------------------------- */
 

@@ -6,6 +6,15 @@
 #include "unlock_program.h"
 #include "unlock_tpm2.h"
 
+bool unlock_has_kind(const struct fc_headers *h, uint32_t kind)
+{
+	for (int c = 0; c < 2; c++)
+		for (unsigned i = 0; !h->status[c] && i < FC_SLOTS; i++)
+			if (h->copy[c].slots[i].used && h->copy[c].slots[i].kind == kind)
+				return true;
+	return false;
+}
+
 static bool wants_tpm2(const struct unlock *u)
 {
 	return (u->request.wrap && u->request.fresh_kind == FC_SLOT_KIND_TPM2) ||
