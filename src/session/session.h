@@ -82,7 +82,7 @@ struct fc_ioc_compact {
 	uint32_t done;
 	uint64_t bytes_to_move, bytes_moved, bytes_cut, bytes_unreadable;
 };
-#define FC_IOC_COMPACT _IOWR(FC_IOC_MAGIC, 4, struct fc_ioc_compact)
+#define FC_IOC_COMPACT _IOWR(FC_IOC_MAGIC, 5, struct fc_ioc_compact)
 #define FC_IOC_RESIZE _IOWR(FC_IOC_MAGIC, 3, struct fc_ioc_resize)
 
 #endif
