@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 900
-# long
+# by hand
 # The daemon is killed at a hundred random moments (FC_KILLS) under load: every file
 # whose fsync returned is whole after the next mount, every entry can be read, and in
 # the end all of it can be removed.

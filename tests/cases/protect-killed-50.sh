@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# long
+# by hand
 # timeout: 3600
 # protect-killed with 50 moments of each direction.
 export FC_PROTECT_MOMENTS=50
