@@ -305,14 +305,6 @@ int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)
 	return fails;
 }
 
-int fc_fs_set_limit(struct fc_fs *fs, uint64_t cap, uint64_t *least)
-{
-	(void)fs;
-	*least = 4096;
-	note.n = cap;
-	return noted("set_limit", 0, NULL);
-}
-
 int fc_fs_rekey_sealed(struct fc_fs *fs, const uint8_t *sealed)
 {
 	(void)fs;

@@ -138,7 +138,8 @@ static int note_flying(struct fc_fs *fs)
 	rk->flying = malloc((s->inflights + 1) * sizeof(*rk->flying));
 	if (!rk->flying)
 		return FC_ENOMEM;
-	memcpy(rk->flying, s->inflight, s->inflights * sizeof(*rk->flying));
+	if (s->inflights)
+		memcpy(rk->flying, s->inflight, s->inflights * sizeof(*rk->flying));
 	rk->flyings = s->inflights;
 	return 0;
 }

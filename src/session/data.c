@@ -277,7 +277,7 @@ static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_si
 	size_t bytes = cmd == FC_IOC_RESIZE ? sizeof(arg.resize) : cmd == FC_IOC_COMPACT ? sizeof(arg.compact) : 0;
 	int error;
 
-	if (cmd == FC_IOC_REKEY && in_size >= sizeof(struct fc_ioc_rekey)) { /* who can seal it knows the key */
+	if (cmd == FC_IOC_REKEY && in_size >= sizeof(struct fc_ioc_rekey) && may_administer(req)) {
 		error = fc_fs_rekey_sealed(session->fs, ((const struct fc_ioc_rekey *)in)->sealed);
 		if (!error)
 			fuse_reply_ioctl(req, 0, NULL, 0);
