@@ -171,13 +171,15 @@ static int compare_sectors(const uint8_t *bad, const uint8_t *good)
 	return same ? TORN : UNSURE;
 }
 
-/* Only the block that the next mount writes to can have been torn. */
-static uint32_t next_block(const struct fc_checker *c)
+/* Only the block that the next mount writes to can have been torn: that of the old
+ * master key too, as long as nothing has been written under a new one. */
+static bool may_be_torn(const struct fc_checker *c, uint32_t index)
 {
 	struct fc_session_range range;
 
 	fc_sessions_range(c->sessions, &range);
-	return (range.count < range.own ? range.own - 1 : range.count) / FC_SALTS_PER_BLOCK;
+	return index == range.count / FC_SALTS_PER_BLOCK ||
+	       (range.count < range.own && index == (range.own - 1) / FC_SALTS_PER_BLOCK);
 }
 
 static int judge_salts(struct fc_checker *c, uint32_t index, unsigned copy, const int status[2])
@@ -186,7 +188,7 @@ static int judge_salts(struct fc_checker *c, uint32_t index, unsigned copy, cons
 
 	if (!status[copy])
 		return SOUND;
-	if (status[1 - copy] || index != next_block(c) || fc_io_read(c->io, bad, FC_BLOCK, salts_at(copy, index)) ||
+	if (status[1 - copy] || !may_be_torn(c, index) || fc_io_read(c->io, bad, FC_BLOCK, salts_at(copy, index)) ||
 	    fc_io_read(c->io, good, FC_BLOCK, salts_at(1 - copy, index)))
 		return BAD;
 	return compare_sectors(bad, good);

@@ -436,6 +436,17 @@ static int first_commits(struct fc_fs *fs, const struct fc_header *h, uint64_t c
 	return r ? r : fc_commit(fs, true);
 }
 
+/* A salt is drawn, and a rekey gone on with, on a full disk too. */
+static int allocate_salts(struct fc_io *io)
+{
+	uint64_t bytes = (uint64_t)FC_SALT_BLOCKS * FC_BLOCK;
+	int r = fc_io_allocate(io, FC_SALTS_A, bytes);
+
+	if (!r)
+		r = fc_io_allocate(io, FC_SALTS_B, bytes);
+	return r == FC_ENOTSUP ? 0 : r;
+}
+
 int fc_fs_format(struct fc_io *io, struct fc_header *header, const uint8_t master[FC_KEY_BYTES], uint64_t cap,
 		 uint32_t uid, uint32_t gid, struct fc_time now)
 {
@@ -453,6 +464,8 @@ int fc_fs_format(struct fc_io *io, struct fc_header *header, const uint8_t maste
 		(FC_LOG_OFFSET + header->log_bytes + FC_CHUNK_BYTES - 1) / FC_CHUNK_BYTES * FC_CHUNK_BYTES;
 	set_place(fs, header);
 	r = cap && cap < header->data_offset + 4 * FC_CHUNK_BYTES ? FC_EINVAL : 0;
+	if (!r)
+		r = allocate_salts(io);
 	if (!r)
 		r = write_log_area(io, header);
 	if (!r)

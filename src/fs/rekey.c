@@ -111,6 +111,8 @@ static int new_keys(struct fc_fs *fs, const uint8_t master[FC_KEY_BYTES], struct
 	struct fc_keys *keys = fc_keys_new(master);
 	int r = h && keys ? fc_headers_load(fs->io, h) : FC_ENOMEM;
 
+	if (!r && (h->status[0] == FC_EIO || h->status[1] == FC_EIO))
+		r = FC_EIO;
 	if (!r && !alike(h, keys))
 		r = FC_EFORGED;
 	if (!r)
@@ -280,8 +282,7 @@ static int step_begin(struct fc_fs *fs)
 static int step_data(struct fc_fs *fs)
 {
 	struct fc_rekey *rk = &fs->rekey;
-	unsigned damaged;
-	int r = fc_rekey_data(fs);
+	int damaged, r = fc_rekey_data(fs);
 
 	if (r == FC_ENOSPC && rk->moved) { /* what was moved has left room, once that is durable */
 		r = two_commits(fs);
@@ -306,7 +307,7 @@ static int step_data(struct fc_fs *fs)
 		rk->phase = FC_REKEY_FILES;
 	}
 	pthread_rwlock_unlock(&fs->lock);
-	return damaged ? FC_EFORGED : 1;
+	return damaged ? damaged : 1;
 }
 
 static int step_nodes(struct fc_fs *fs, struct fc_tree *tree, enum fc_rekey_phase next)
@@ -379,10 +380,13 @@ static int step_wipe(struct fc_fs *fs)
 
 	fc_settle(fs);
 	r = fc_background_punch(fs);
-	if (!r)
-		r = fc_journal_wipe(fs);
+	if (r)
+		return r;
+	r = fc_journal_wipe(fs);
 	if (!r)
 		r = fc_sessions_wipe(fs->sessions, fs->io);
+	if (r == FC_EIO) /* it may have been the sync */
+		fc_fs_fail(fs, "wiping what the old key sealed", r);
 	if (r)
 		return r;
 	pthread_mutex_lock(&fs->commit_lock);

@@ -183,7 +183,7 @@ static int open_old(struct fc_fs *fs, struct haul *h)
 			continue;
 		fc_data_report(fs, h->extent[i].ino, e->file_block, r);
 		h->extent[i].skip = true;
-		fs->rekey.damaged++;
+		fs->rekey.damaged = r == FC_EIO ? FC_EIO : FC_EFORGED;
 	}
 	return 0;
 }

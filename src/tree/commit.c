@@ -112,12 +112,14 @@ int fc_forest_freeze(struct fc_forest *f)
 	int r;
 
 	assert(!f->frozens);
+	/* one more for the root node, which may not be dirty yet */
+	r = fc_node_cache_reserve(&f->cache, FC_TREE_SPARES + f->dirty + 1);
+	if (!r)
+		r = fc_space_pend_reserve(f, FC_TREE_SPARES + f->dirty + 1);
+	if (r)
+		return r;
 	fc_tree_touch(&f->files);
-	r = fc_node_cache_reserve(&f->cache, FC_TREE_SPARES + f->dirty);
-	if (!r)
-		r = fc_space_pend_reserve(f, FC_TREE_SPARES + f->dirty);
-	if (!r)
-		r = fc_space_grow_nodes(f, f->dirty + fc_space_tree_need(f));
+	r = fc_space_grow_nodes(f, f->dirty + fc_space_tree_need(f));
 	/* no room for the comfortable margin: the loop below tells whether it is enough */
 	if (r && r != FC_ENOSPC)
 		return r;
