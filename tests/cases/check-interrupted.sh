@@ -12,9 +12,13 @@ fc_umount "$D"
 py - "$D/box" <<'PY'
 import os, sys
 with open(sys.argv[1], "r+b") as f:
-    f.seek(os.fstat(f.fileno()).st_size - (20 << 20))
-    while not any(f.read(4096)):
-        pass
+    # the last block of the file's: what follows is space kept for more
+    at = os.fstat(f.fileno()).st_size // 4096 * 4096
+    while True:
+        at -= 4096
+        f.seek(at)
+        if any(f.read(4096)):
+            break
     f.seek(-10, 1)
     f.write(b"0123456789")
 PY

@@ -102,7 +102,7 @@ done
 
 # feature bits, and a header that was edited by someone who has no key
 cp good box
-edit 40 01
+edit 40 80
 refused 6
 cp good box
 edit 32 01 # may be ignored, but for the MAC

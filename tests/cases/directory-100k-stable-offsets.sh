@@ -29,8 +29,8 @@ while True:
         seen.append(name)
         if len(seen) % (N // 20) == 0:
             marks.append((off, len(seen)))
-    steps += 1
-    if steps == N // 2500:  # far from the end: remove seen and unseen ones, add new ones
+    if not steps and len(seen) > N // 8:  # far from the end: remove seen and unseen ones, add new ones
+        steps = 1
         already = set(seen)
         for i in range(0, N, 10):
             os.unlink("entry-%06d" % i)

@@ -180,6 +180,10 @@ as_ids() {
 own_mounts() {
 	[ -n "${FC_NAMESPACE:-}" ] || skip "no mount namespace"
 	[ -n "${FC_OWN_MOUNTS:-}" ] || FC_OWN_MOUNTS=1 exec unshare -m --propagation private bash "$SOURCE/tests/cases/${0##*/}"
+	# copies of other cases' mounts would hold those
+	findmnt -rn -t fuse.fusecrypt -o TARGET | tac | while IFS= read -r point; do
+		umount -l -- "$(printf '%b' "$point")"
+	done
 }
 
 # ---- host file systems ---------------------------------------------------------------
