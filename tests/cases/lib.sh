@@ -180,11 +180,18 @@ as_ids() {
 own_mounts() {
 	[ -n "${FC_NAMESPACE:-}" ] || skip "no mount namespace"
 	[ -n "${FC_OWN_MOUNTS:-}" ] || FC_OWN_MOUNTS=1 exec unshare -m --propagation private bash "$SOURCE/tests/cases/${0##*/}"
-	# copies of other cases' mounts would hold those
-	findmnt -rn -t fuse.fusecrypt -o TARGET | tac | while IFS= read -r point; do
-		umount -l -- "$(printf '%b' "$point")"
+	drop_copies
+}
+# drop_copies: in a mount namespace of its own, where copies of other cases' mounts would hold those.
+drop_copies() {
+	cut -d " " -f 5 /proc/self/mountinfo | tac | while IFS= read -r point; do
+		point=$(printf '%b' "${point//\\/\\0}")
+		case $point in
+		"${CASE_TMP%/*}"/*) umount -l "$point" ;;
+		esac
 	done
 }
+export -f drop_copies
 
 # ---- host file systems ---------------------------------------------------------------
 

@@ -37,6 +37,7 @@ grep -q 'FUSECRYPT:-/usr/bin/fusecrypt}' tree/usr/lib/systemd/system-sleep/fusec
 echo words >pass
 # shellcheck disable=SC2016 # for the shell inside
 status 0 unshare -m --propagation private bash -eu -c '
+	drop_copies
 	mkdir mnt
 	mount --bind tree/usr/libexec /usr/libexec
 	program=$CASE_TMP/tree/usr/bin/fusecrypt
