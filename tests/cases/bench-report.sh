@@ -9,7 +9,7 @@ names="extract copy xbench asssd bonnie iometer fio-network sqlite compile gnupg
 
 status 0 "$BENCH" list
 equal "$(grep -o '^[a-z-]*' said | tr '\n' ' ')" "$names " "the names"
-equal "$(grep -c '^    From: ' said)" 14 "where they come from"
+equal "$(grep -c '^    From: ' said)" 15 "where they come from"
 status 0 "$BENCH" list --json
 equal "$(json '" ".join(w["name"] for w in r["workloads"])' said)" "$names" "the names in JSON"
 equal "$(json '[w["name"] for w in r["workloads"] if w["control"]]' said)" "['fio-network', 'raytrace']" "the controls"
