@@ -171,15 +171,16 @@ static int compare_sectors(const uint8_t *bad, const uint8_t *good)
 	return same ? TORN : UNSURE;
 }
 
-/* Only the block that the next mount writes to can have been torn: that of the old
- * master key too, as long as nothing has been written under a new one. */
+/* Only the block that the next mount writes to can have been torn; in a rekey also the
+ * one that the next mount would have written to before, and the first of the new key. */
 static bool may_be_torn(const struct fc_checker *c, uint32_t index)
 {
 	struct fc_session_range range;
 
 	fc_sessions_range(c->sessions, &range);
 	return index == range.count / FC_SALTS_PER_BLOCK ||
-	       (range.count < range.own && index == (range.own - 1) / FC_SALTS_PER_BLOCK);
+	       (range.count < range.own && index == (range.own - 1) / FC_SALTS_PER_BLOCK) ||
+	       (range.old_last && index == range.old_last / FC_SALTS_PER_BLOCK);
 }
 
 static int judge_salts(struct fc_checker *c, uint32_t index, unsigned copy, const int status[2])
