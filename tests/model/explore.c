@@ -302,6 +302,10 @@ static void apply_torn(struct state *s, const struct fc_sim_event *e)
 {
 	uint64_t sectors = (e->bytes + SECTOR - 1) / SECTOR, cut = fc_script_random(&s->x->random, sectors + 1);
 
+	if (e->kind != FC_SIM_WRITE) { /* the host's own business: all of it or nothing */
+		apply(s, e, 0, UINT64_MAX);
+		return;
+	}
 	switch (fc_script_random(&s->x->random, 3)) {
 	case 0:
 		apply(s, e, 0, cut * SECTOR);
