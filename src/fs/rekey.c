@@ -409,7 +409,9 @@ static int step_wipe(struct fc_fs *fs)
 
 static int step(struct fc_fs *fs)
 {
-	switch (fs->rekey.phase) {
+	enum fc_rekey_phase phase = fs->rekey.phase;
+
+	switch (phase) {
 	case FC_REKEY_BEGIN:
 		return step_begin(fs);
 	case FC_REKEY_DATA:

@@ -40,8 +40,8 @@ size_t fc_space_punchable(struct fc_forest *f, struct fc_range *out, size_t max)
 		struct fc_chunk *c = &s->chunk[i];
 
 		if (c->kind == FC_CHUNK_NODES && !c->used && (c->flags & FC_CHUNK_F_LEAVING)) {
-			c->kind = FC_CHUNK_DATA;
-			c->flags |= FC_CHUNK_F_FREED;
+			c->kind = FC_CHUNK_DATA; /* its blocks were taken out of what is free when it began to leave */
+			c->flags = (uint8_t)((c->flags & ~FC_CHUNK_F_SOLID) | FC_CHUNK_F_FREED);
 			fc_space_touch(s, c);
 		} else if (c->kind == FC_CHUNK_NODES && !c->used && s->node_free >= 2 * FC_CHUNK_BLOCKS) {
 			c->kind = FC_CHUNK_DATA;

@@ -169,15 +169,17 @@ int fc_space_cut(struct fc_forest *f, size_t max)
 
 	for (n = 0; n < max && s->chunks > 1; n++) {
 		struct fc_chunk *c = &s->chunk[s->chunks - 1];
+		bool counted = c->kind == FC_CHUNK_DATA &&
+			       c->flags & FC_CHUNK_F_SOLID; /* nodes' are not, when leaving */
 
 		if (c->used || (c->kind == FC_CHUNK_NODES && !(c->flags & FC_CHUNK_F_LEAVING)))
 			break;
-		if (c->flags & FC_CHUNK_F_SOLID && s->solid_free < s->reserved + FC_KEPT_BACK + FC_CHUNK_BLOCKS)
+		if (counted && s->solid_free < s->reserved + FC_KEPT_BACK + FC_CHUNK_BLOCKS)
 			break;
 		r = fc_tree_del(&f->spaces, fc_key(0, FC_KEY_CHUNK, s->first_chunk + s->chunks - 1));
 		if (r && r != FC_ENOENT)
 			return r;
-		if (c->flags & FC_CHUNK_F_SOLID)
+		if (counted)
 			s->solid_free -= FC_CHUNK_BLOCKS;
 		if (c->flags & FC_CHUNK_F_DIRTY)
 			s->dirty_chunks--;

@@ -182,7 +182,8 @@ static enum fc_drive_end step(struct run *run, const struct fc_step *s, bool *sy
 			return bad(run, "it needs no space, and failed on a full disk");
 	} else if (*sync_failed && wants_durable(s->kind)) {
 		return bad(run, "a sync reported success after one had failed (R10)");
-	} else if (!run->r.drive.error) {
+	} else if (!run->r.drive.error && !(s->kind == FC_STEP_COMPACT && run->plan->error == FC_ENOSPC)) {
+		/* (compacting ends where there is no room) */
 		end = check_silence(run, before);
 	}
 	*sync_failed = disk->failed[FC_SIM_SYNC] > 0;
