@@ -159,6 +159,8 @@ static int check_fields(const struct fc_header *h, const uint8_t *raw)
 		return FC_ECORRUPT;
 	if (!h->cipher || !h->key_epoch || (h->rekeying && !(h->incompat & FC_INCOMPAT_REKEYED)))
 		return FC_ECORRUPT;
+	if (!h->rekeying && !sodium_is_zero(h->old_nonce, sizeof(h->old_nonce)))
+		return FC_ECORRUPT;
 	if (h->cipher > FC_CIPHER_AEGIS256)
 		return FC_ENEWER;
 	if (h->log_offset != FC_LOG_OFFSET || h->log_bytes < FC_LOG_MIN || h->log_bytes > FC_LOG_MAX ||

@@ -211,11 +211,12 @@ static size_t moved_at(const struct fc_space *s, uint64_t block)
 uint32_t fc_moved_find(const struct fc_space *s, uint64_t start, uint32_t *count, uint64_t *to)
 {
 	size_t i = moved_at(s, start);
-	const struct fc_moved *m = &s->moved[i];
+	const struct fc_moved *m;
 	uint64_t left;
 
 	if (i == s->moveds)
 		return 0;
+	m = &s->moved[i];
 	if (m->from > start) {
 		if (m->from - start < *count)
 			*count = (uint32_t)(m->from - start);
