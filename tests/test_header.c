@@ -323,10 +323,11 @@ START_TEST(a_torn_update_leaves_old_or_new)
 	h.slots[0].label[FC_LABEL_BYTES] = 0;
 	ck_assert_int_eq(fc_header_store(io, &h, key), 0);
 	t = fc_io_sim_trace(io, &n);
-	ck_assert_uint_eq(n, 4);
-	ck_assert(t[0].kind == FC_SIM_WRITE && t[0].off == FC_HEADER_A && t[1].kind == FC_SIM_SYNC);
-	ck_assert(t[2].kind == FC_SIM_WRITE && t[2].off == FC_HEADER_B && t[3].kind == FC_SIM_SYNC);
-	for (last = 0; last < n; last += 2)
+	ck_assert_uint_eq(n, 5);
+	ck_assert(t[0].kind == FC_SIM_SYNC); /* what the copy that stays was written with may not be */
+	ck_assert(t[1].kind == FC_SIM_WRITE && t[1].off == FC_HEADER_A && t[2].kind == FC_SIM_SYNC);
+	ck_assert(t[3].kind == FC_SIM_WRITE && t[3].off == FC_HEADER_B && t[4].kind == FC_SIM_SYNC);
+	for (last = 1; last < n; last += 2)
 		for (from = 0; from < FC_HEADER_BYTES; from += 512)
 			for (to = from + 512; to <= FC_HEADER_BYTES; to += 2560) {
 				crash = fc_io_sim_clone(before);
@@ -334,7 +335,7 @@ START_TEST(a_torn_update_leaves_old_or_new)
 					ck_assert_int_eq(fc_io_sim_apply(crash, &t[i], 0, UINT64_MAX), 0);
 				ck_assert_int_eq(fc_io_sim_apply(crash, &t[last], from, to), 0);
 				ck_assert_int_eq(fc_headers_load(crash, &found), 0);
-				ck_assert_uint_ge(found.copy[found.newest].sequence, last ? 8 : 7);
+				ck_assert_uint_ge(found.copy[found.newest].sequence, last > 1 ? 8 : 7);
 				ck_assert_uint_le(found.copy[found.newest].sequence, 8);
 				ck_assert_int_eq(fc_header_verify(found.raw[found.newest], key), 0);
 				fc_io_close(crash);

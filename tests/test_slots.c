@@ -226,11 +226,12 @@ static void check_stored(uint64_t sequence, uint64_t first, uint64_t second)
 	size_t n;
 
 	t = fc_io_sim_trace(io, &n);
-	ck_assert_uint_eq(n, 4);
-	ck_assert(t[0].kind == FC_SIM_WRITE && t[1].kind == FC_SIM_SYNC);
-	ck_assert(t[2].kind == FC_SIM_WRITE && t[3].kind == FC_SIM_SYNC);
-	ck_assert_uint_eq(t[0].off, first);
-	ck_assert_uint_eq(t[2].off, second);
+	ck_assert_uint_eq(n, 5);
+	ck_assert(t[0].kind == FC_SIM_SYNC);
+	ck_assert(t[1].kind == FC_SIM_WRITE && t[2].kind == FC_SIM_SYNC);
+	ck_assert(t[3].kind == FC_SIM_WRITE && t[4].kind == FC_SIM_SYNC);
+	ck_assert_uint_eq(t[1].off, first);
+	ck_assert_uint_eq(t[3].off, second);
 	ck_assert_uint_eq(h->sequence, sequence);
 	ck_assert_int_eq(fc_headers_load(io, both), 0);
 	ck_assert(fc_slots_settled(both, keys));

@@ -247,8 +247,8 @@ static size_t record(struct fc_io *io, const struct change *c, const struct fc_s
 	fc_io_sim_trace(io, stored);
 	raise_root(io);
 	trace = fc_io_sim_trace(io, &n);
-	ck_assert_uint_eq(*stored, 4);
-	ck_assert_uint_eq(n, 9);
+	ck_assert_uint_eq(*stored, 5);
+	ck_assert_uint_eq(n, 10);
 	for (size_t i = 0; i < n; i++)
 		t[i] = &trace[i];
 	return n;
@@ -279,11 +279,11 @@ START_TEST(a_commit_between_the_copies_leaves_the_new_key)
 	struct fc_io *io = new_disk(), *before = fc_io_sim_clone(io);
 	size_t n = record(io, c, t, &(size_t){ 0 }), k = 0;
 
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 3; i++)
 		mixed[k++] = t[i];
-	for (size_t i = 4; i < n; i++)
+	for (size_t i = 5; i < n; i++)
 		mixed[k++] = t[i];
-	for (size_t i = 2; i < 4; i++)
+	for (size_t i = 3; i < 5; i++)
 		mixed[k++] = t[i];
 	cut_everywhere(before, mixed, k, k, c);
 	fc_io_close(before);
@@ -294,8 +294,8 @@ END_TEST
 START_TEST(a_write_that_fails_leaves_a_key)
 {
 	const struct change *c = &changes[(size_t)_i % CHANGES];
-	int nth = _i / (int)CHANGES % 2 + 1;
-	enum fc_sim_kind kind = _i / (int)CHANGES / 2 ? FC_SIM_SYNC : FC_SIM_WRITE;
+	enum fc_sim_kind kind = _i / (int)CHANGES % 5 < 2 ? FC_SIM_WRITE : FC_SIM_SYNC; /* two, and three */
+	int nth = _i / (int)CHANGES % 5 - (kind == FC_SIM_WRITE ? 0 : 2) + 1;
 	struct fc_io *io = new_disk();
 	struct fc_headers *headers = load(io);
 	struct fc_header h = headers->copy[0];
@@ -378,14 +378,35 @@ START_TEST(a_half_written_header_counts_for_nothing)
 	apply(io, &changes[1]);
 	t = fc_io_sim_trace(io, &n);
 	ck_assert_int_eq(open_fs(disk, 0, false, &fs), 0);
-	ck_assert_int_eq(fc_io_sim_apply(disk, &t[0], 0, FC_HEADER_FIXED), 0);
+	ck_assert(t[1].kind == FC_SIM_WRITE);
+	ck_assert_int_eq(fc_io_sim_apply(disk, &t[1], 0, FC_HEADER_FIXED), 0);
 	ck_assert_int_eq(fc_fs_commit(fs), 0);
 	ck_assert_uint_eq(header_seq(disk, NULL), 1);
-	ck_assert_int_eq(fc_io_sim_apply(disk, &t[0], 0, UINT64_MAX), 0);
+	ck_assert_int_eq(fc_io_sim_apply(disk, &t[1], 0, UINT64_MAX), 0);
 	ck_assert_int_eq(fc_fs_commit(fs), 0);
 	ck_assert_uint_eq(header_seq(disk, NULL), 2);
 	ck_assert_int_eq(fc_fs_close(fs), 0);
 	fc_io_close(io);
+}
+END_TEST
+
+/* What a daemon that was killed has written is on no disk yet. */
+START_TEST(a_mount_syncs_before_it_writes_to_a_fixed_place)
+{
+	struct fc_cred cred = { .uid = 0, .gid = 0 };
+	struct fc_io *io = new_disk();
+	const struct fc_sim_event *t;
+	struct fc_attr attr;
+	struct fc_fs *fs;
+	size_t n;
+
+	ck_assert_int_eq(open_fs(io, 0, false, &fs), 0);
+	fc_io_sim_record(io, true);
+	ck_assert_int_eq(fc_fs_mkdir(fs, FC_INO_ROOT, "d", &cred, 0755, &attr), 0);
+	t = fc_io_sim_trace(io, &n);
+	ck_assert_uint_ge(n, 2);
+	ck_assert(t[0].kind == FC_SIM_SYNC && t[1].kind == FC_SIM_WRITE);
+	ck_assert_int_eq(fc_fs_close(fs), 0);
 }
 END_TEST
 
@@ -545,10 +566,11 @@ int main(void)
 	tcase_add_checked_fixture(tc, init, done);
 	tcase_add_loop_test(tc, a_power_cut_leaves_the_old_or_the_new_key, 0, (int)CHANGES * STARTS);
 	tcase_add_loop_test(tc, a_commit_between_the_copies_leaves_the_new_key, 0, (int)CHANGES);
-	tcase_add_loop_test(tc, a_write_that_fails_leaves_a_key, 0, (int)CHANGES * 4);
+	tcase_add_loop_test(tc, a_write_that_fails_leaves_a_key, 0, (int)CHANGES * 5);
 	tcase_add_test(tc, the_next_commit_asks_for_the_new_header);
 	tcase_add_test(tc, a_sequence_without_its_mac_counts_for_nothing);
 	tcase_add_test(tc, a_half_written_header_counts_for_nothing);
+	tcase_add_test(tc, a_mount_syncs_before_it_writes_to_a_fixed_place);
 	tcase_add_test(tc, an_older_header_is_refused_until_it_is_accepted);
 	tcase_add_test(tc, a_raised_root_is_the_same_but_for_the_header);
 	tcase_add_test(tc, a_doubtful_root_is_not_raised);

@@ -261,19 +261,17 @@ uint64_t fc_headers_peek(struct fc_io *io)
 int fc_header_replace(struct fc_io *io, const struct fc_header *h, const uint8_t mac_key[FC_KEY_BYTES], int last)
 {
 	uint8_t raw[FC_HEADER_BYTES];
-	int i, rc;
+	int i, rc = fc_io_sync(io);
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; !rc && i < 2; i++) {
 		uint64_t at = copy_offset[i ? last : !last];
 
 		fc_header_encode(h, at, mac_key, raw);
 		rc = fc_io_write(io, raw, sizeof(raw), at);
 		if (!rc)
 			rc = fc_io_sync(io);
-		if (rc)
-			return rc;
 	}
-	return 0;
+	return rc;
 }
 
 int fc_header_store(struct fc_io *io, const struct fc_header *h, const uint8_t mac_key[FC_KEY_BYTES])

@@ -73,7 +73,8 @@ int fc_headers_verified(const struct fc_headers *h, const uint8_t mac_key[FC_KEY
  * checked. 0 where neither can be read. Cheap. */
 uint64_t fc_headers_peek(struct fc_io *io);
 
-/* Writes copy A, syncs, writes copy B, syncs. h->sequence is written as it is. */
+/* Syncs, writes copy A, syncs, writes copy B, syncs: the copy that stays meanwhile may be
+ * of someone who was stopped before a sync. h->sequence is written as it is. */
 int fc_header_store(struct fc_io *io, const struct fc_header *h, const uint8_t mac_key[FC_KEY_BYTES]);
 /* The same, copy `last` (0 or 1) after the other one: to be the only good copy, so
  * that a torn write leaves one. */
