@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "cli/registry.h"
+#include "key/client.h"
 #include "key/slot.h"
 #include "key/tpm2_slot.h"
 #include "secret/secret.h"
@@ -43,26 +44,6 @@ struct login {
 	char program[PATH_MAX];
 	struct words *old, *fresh; /* in secret memory */
 };
-
-static bool find_program(char path[PATH_MAX])
-{
-	static const char *const beside[] = { "fusecrypt", "../src/fusecrypt" };
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash = NULL;
-
-	if (n > 0) {
-		self[n] = '\0';
-		slash = strrchr(self, '/');
-	}
-	for (size_t i = 0; slash && i < 2; i++) {
-		slash[1] = '\0';
-		if (snprintf(path, PATH_MAX, "%s%s", self, beside[i]) < PATH_MAX && !access(path, X_OK))
-			return true;
-	}
-	snprintf(path, PATH_MAX, "%s", FC_BINDIR "/fusecrypt");
-	return !access(path, X_OK);
-}
 
 /* False, having said so, when it was given and is none. */
 static bool read_words(int fd, struct words *w)
@@ -252,7 +233,7 @@ int main(int argc, char **argv)
 		fputs("fusecrypt-login is run by pam_fusecrypt: see pam_fusecrypt(8)\n", stderr);
 		return 2;
 	}
-	if (!find_program(l.program)) {
+	if (!fc_program_find(l.program, "fusecrypt", "src", FC_BINDIR)) {
 		fputs("fusecrypt-login: fusecrypt is neither beside this program nor at " FC_BINDIR "\n", stderr);
 		return 1;
 	}

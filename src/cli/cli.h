@@ -107,7 +107,9 @@ enum {
 /* Takes option c. 0; FC_ENOENT: not one of these; FC_EINVAL: a value that
  * cannot be, having said so. */
 int fc_secret_option(struct fc_secret_from *from, int c, const char *value);
-/* The same of the new ones. */
+/* Of a command that has no other options: takes all of them. Returns an exit status. */
+int fc_secret_options(int argc, char **argv, struct fc_secret_from *from);
+/* fc_secret_option of the new ones. */
 int fc_new_secret_option(struct fc_secret_from *fresh, int c, const char *value);
 
 /* Unlocks by the helper; *reply as of fc_unlock_run. Returns an exit status,

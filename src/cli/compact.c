@@ -112,46 +112,35 @@ static int compact_mounted(const struct fc_subject *s, const char *path)
 
 static int compact_here(const char *path, const struct fc_secret_from *from)
 {
-	struct fc_mount_job *job = fc_mount_new();
+	struct fc_mount_job *job;
 	struct fc_fs_compacting sum = { 0 };
 	struct fc_fs *fs;
-	int status, rc = 0, closed;
+	int status = fc_mount_open(path, from, &job, &fs), rc = 0, closed;
 
-	if (!job)
-		return FC_EXIT_FAILED;
-	job->container_arg = path;
-	job->from = *from;
-	job->foreground = true;
-	status = fc_mount_open(job, &fs);
-	if (!status) {
-		catch_signals();
-		while (!rc && !sum.done && !interrupted) {
-			rc = fc_fs_compact(fs, &sum);
-			show(&sum);
-		}
-		fc_fs_compact_end(fs);
-		closed = fc_fs_close(fs);
-		rc = rc ? rc : closed;
-		if (rc)
-			fc_cli_say("%s cannot be compacted: %s", path, fc_error_text(rc));
-		status = tell(path, &sum, rc ? fc_cli_exit(rc) : sum.done ? FC_EXIT_DONE : FC_EXIT_INTERRUPTED);
+	if (status)
+		return status;
+	catch_signals();
+	while (!rc && !sum.done && !interrupted) {
+		rc = fc_fs_compact(fs, &sum);
+		show(&sum);
 	}
+	fc_fs_compact_end(fs);
+	closed = fc_fs_close(fs);
 	fc_mount_free(job);
-	return status;
+	rc = rc ? rc : closed;
+	if (rc)
+		fc_cli_say("%s cannot be compacted: %s", path, fc_error_text(rc));
+	return tell(path, &sum, rc ? fc_cli_exit(rc) : sum.done ? FC_EXIT_DONE : FC_EXIT_INTERRUPTED);
 }
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = { FC_SECRET_OPTIONS, { NULL, 0, NULL, 0 } };
 	struct fc_secret_from from = FC_SECRET_FROM_NONE;
 	struct fc_subject subject;
-	int c, rc, status;
+	int status = fc_secret_options(argc, argv, &from);
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		rc = fc_secret_option(&from, c, optarg);
-		if (rc)
-			return rc == FC_ENOENT ? fc_cli_bad_option(argv) : FC_EXIT_USAGE;
-	}
+	if (status)
+		return status;
 	if (argc - optind != 1)
 		return fc_cli_usage("compact", "compact needs one container or mount point");
 	status = fc_subject_find(&subject, argv[optind]);

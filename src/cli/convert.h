@@ -56,9 +56,8 @@ struct fc_convert_job {
 
 /* All of these return an exit status, having said what is wrong, unless they say otherwise. */
 
-int fc_convert_parse(struct fc_convert_job *job, int argc, char **argv);
-struct fc_convert_job *fc_convert_new(bool protect);
-void fc_convert_free(struct fc_convert_job *job);
+/* A command, from its arguments to the last word (protect.c). convert does the work. */
+int fc_convert_command(bool protect, int (*convert)(struct fc_convert_job *), int argc, char **argv);
 
 /* ---- convert_check.c */
 /* DIR may be protected: kind of file system, mounts, users, content, space; the container's place. */

@@ -159,15 +159,11 @@ static int restore(struct restore *r)
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = { FC_SECRET_OPTIONS, { NULL, 0, NULL, 0 } };
 	struct restore r = { .job = FC_KEY_JOB, .backup = FC_KEY_JOB, .from = FC_SECRET_FROM_NONE };
-	int c, rc, status;
+	int status = fc_secret_options(argc, argv, &r.from);
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		rc = fc_secret_option(&r.from, c, optarg);
-		if (rc)
-			return rc == FC_ENOENT ? fc_cli_bad_option(argv) : FC_EXIT_USAGE;
-	}
+	if (status)
+		return status;
 	if (fc_cli_operands(argc, argv, 2, "a container and a backup of its header"))
 		return FC_EXIT_USAGE;
 	r.path = argv[optind];

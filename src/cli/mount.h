@@ -62,7 +62,9 @@ int fc_mount_check_container(struct fc_mount_job *job);
 /* What may have changed while a passphrase was asked for. */
 int fc_mount_check_point(struct fc_mount_job *job);
 int fc_mount_serve(struct fc_mount_job *job);
-/* Opens the container in this process without mounting it. The fs is the caller's. */
-int fc_mount_open(struct fc_mount_job *job, struct fc_fs **fs);
+/* Opens the container for writing in this process, without mounting it. Returns an exit status;
+ * when that is 0, the fs is the caller's, and so is the job, to be freed after the fs was closed. */
+int fc_mount_open(const char *container, const struct fc_secret_from *from, struct fc_mount_job **job,
+		  struct fc_fs **fs);
 
 #endif

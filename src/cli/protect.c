@@ -20,7 +20,7 @@
 
 enum { OPT_CONTAINER = FC_OPT_OWN, OPT_ABORT, OPT_SKIP, OPT_JSON, OPT_KDF };
 
-struct fc_convert_job *fc_convert_new(bool protect)
+static struct fc_convert_job *convert_new(bool protect)
 {
 	struct fc_convert_job *job = calloc(1, sizeof(*job));
 
@@ -36,7 +36,7 @@ struct fc_convert_job *fc_convert_new(bool protect)
 	return job;
 }
 
-void fc_convert_free(struct fc_convert_job *job)
+static void convert_free(struct fc_convert_job *job)
 {
 	fc_key_end(&job->key);
 	fc_convert_journal_free(&job->journal);
@@ -80,7 +80,7 @@ static int take_option(struct fc_convert_job *job, int c, char **argv)
 	}
 }
 
-int fc_convert_parse(struct fc_convert_job *job, int argc, char **argv)
+static int parse(struct fc_convert_job *job, int argc, char **argv)
 {
 	static const struct option out[] = {
 		FC_SECRET_OPTIONS,
@@ -280,22 +280,27 @@ static int protect(struct fc_convert_job *job)
 	return status;
 }
 
-static int run(int argc, char **argv)
+int fc_convert_command(bool in, int (*convert)(struct fc_convert_job *), int argc, char **argv)
 {
-	struct fc_convert_job *job = fc_convert_new(true);
+	struct fc_convert_job *job = convert_new(in);
 	int status;
 
 	if (!job)
 		return FC_EXIT_FAILED;
-	status = fc_convert_parse(job, argc, argv);
+	status = parse(job, argc, argv);
 	if (!status) {
 		fc_convert_report_begin(job);
-		status = protect(job);
+		status = convert(job);
 		if (job->dir)
 			fc_convert_say_done(job, status);
 	}
-	fc_convert_free(job);
+	convert_free(job);
 	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	return fc_convert_command(true, protect, argc, argv);
 }
 
 const struct fc_command fc_command_protect = {

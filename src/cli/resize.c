@@ -37,44 +37,33 @@ static int resize_mounted(const struct fc_subject *s, const char *path, uint64_t
 
 static int resize_here(const char *path, uint64_t limit, const struct fc_secret_from *from)
 {
-	struct fc_mount_job *job = fc_mount_new();
+	struct fc_mount_job *job;
 	struct fc_fs *fs;
 	uint64_t least;
-	int status, rc, closed;
+	int status = fc_mount_open(path, from, &job, &fs), rc, closed;
 
-	if (!job)
-		return FC_EXIT_FAILED;
-	job->container_arg = path;
-	job->from = *from;
-	job->foreground = true;
-	status = fc_mount_open(job, &fs);
-	if (!status) {
-		rc = fc_fs_set_limit(fs, limit, &least);
-		closed = fc_fs_close(fs);
-		if (rc == FC_EINVAL) {
-			status = say_refused(path, limit, least);
-		} else if (rc || closed) {
-			fc_cli_say("%s cannot be resized: %s", path, fc_error_text(rc ? rc : closed));
-			status = fc_cli_exit(rc ? rc : closed);
-		}
-	}
+	if (status)
+		return status;
+	rc = fc_fs_set_limit(fs, limit, &least);
+	closed = fc_fs_close(fs);
 	fc_mount_free(job);
-	return status;
+	if (rc == FC_EINVAL)
+		return say_refused(path, limit, least);
+	rc = rc ? rc : closed;
+	if (rc)
+		fc_cli_say("%s cannot be resized: %s", path, fc_error_text(rc));
+	return fc_cli_exit(rc);
 }
 
 static int run(int argc, char **argv)
 {
-	static const struct option options[] = { FC_SECRET_OPTIONS, { NULL, 0, NULL, 0 } };
 	struct fc_secret_from from = FC_SECRET_FROM_NONE;
 	struct fc_subject subject;
 	uint64_t limit = 0;
-	int c, rc, status;
+	int status = fc_secret_options(argc, argv, &from);
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		rc = fc_secret_option(&from, c, optarg);
-		if (rc)
-			return rc == FC_ENOENT ? fc_cli_bad_option(argv) : FC_EXIT_USAGE;
-	}
+	if (status)
+		return status;
 	if (argc - optind != 2)
 		return fc_cli_usage("resize", "resize needs a container or mount point, and a size or `none`");
 	if (strcmp(argv[optind + 1], "none") && (fc_parse_size(argv[optind + 1], &limit) || !limit))

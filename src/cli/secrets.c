@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 
 #include <fcntl.h>
+#include <getopt.h>
 
 /* fresh: "new-", or "" */
 static int take(struct fc_secret_from *from, int c, const char *value, const char *fresh)
@@ -38,6 +39,19 @@ static int take(struct fc_secret_from *from, int c, const char *value, const cha
 int fc_secret_option(struct fc_secret_from *from, int c, const char *value)
 {
 	return take(from, c, value, "");
+}
+
+int fc_secret_options(int argc, char **argv, struct fc_secret_from *from)
+{
+	static const struct option options[] = { FC_SECRET_OPTIONS, { NULL, 0, NULL, 0 } };
+	int c, rc;
+
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		rc = fc_secret_option(from, c, optarg);
+		if (rc)
+			return rc == FC_ENOENT ? fc_cli_bad_option(argv) : FC_EXIT_USAGE;
+	}
+	return FC_EXIT_DONE;
 }
 
 int fc_new_secret_option(struct fc_secret_from *fresh, int c, const char *value)

@@ -340,7 +340,7 @@ static int prepare(struct fc_mount_job *job)
 	return FC_EXIT_FAILED;
 }
 
-int fc_mount_open(struct fc_mount_job *job, struct fc_fs **fs)
+static int open_here(struct fc_mount_job *job, struct fc_fs **fs)
 {
 	struct fc_unlock_request request = { .from = job->from };
 	struct fc_unlock_reply *reply;
@@ -361,6 +361,23 @@ int fc_mount_open(struct fc_mount_job *job, struct fc_fs **fs)
 		status = FC_EXIT_FAILED;
 	}
 	fc_secret_free(reply);
+	return status;
+}
+
+int fc_mount_open(const char *container, const struct fc_secret_from *from, struct fc_mount_job **job,
+		  struct fc_fs **fs)
+{
+	int status;
+
+	*job = fc_mount_new();
+	if (!*job)
+		return FC_EXIT_FAILED;
+	(*job)->container_arg = container;
+	(*job)->from = *from;
+	(*job)->foreground = true;
+	status = open_here(*job, fs);
+	if (status)
+		fc_mount_free(*job);
 	return status;
 }
 

@@ -146,20 +146,7 @@ static int unprotect(struct fc_convert_job *job)
 
 static int run(int argc, char **argv)
 {
-	struct fc_convert_job *job = fc_convert_new(false);
-	int status;
-
-	if (!job)
-		return FC_EXIT_FAILED;
-	status = fc_convert_parse(job, argc, argv);
-	if (!status) {
-		fc_convert_report_begin(job);
-		status = unprotect(job);
-		if (job->dir)
-			fc_convert_say_done(job, status);
-	}
-	fc_convert_free(job);
-	return status;
+	return fc_convert_command(false, unprotect, argc, argv);
 }
 
 const struct fc_command fc_command_unprotect = {

@@ -79,27 +79,42 @@ static ssize_t get_host(const char *path, const char *name, void *value)
 	return n < 0 ? fc_cv_errno(errno) : n;
 }
 
+/* What both have; on 0 the caller frees both. */
+static int attrs_read(struct attrs *host, struct attrs *there, const char *path, struct fc_fs *fs, uint64_t ino)
+{
+	int r = attrs_alloc(host);
+
+	if (r)
+		return r;
+	r = attrs_alloc(there);
+	if (r) {
+		attrs_free(host);
+		return r;
+	}
+	r = list_host(host, path);
+	if (!r)
+		r = list_container(there, fs, ino);
+	if (r) {
+		attrs_free(host);
+		attrs_free(there);
+	}
+	return r;
+}
+
 #define EACH_NAME(s, a) for (const char *s = (a)->names; s < (a)->names + (a)->bytes; s += strlen(s) + 1)
 
 static int attrs_in(struct fc_fs *fs, const char *path, uint64_t ino)
 {
 	struct attrs host, there;
-	int r = attrs_alloc(&host);
+	int r = attrs_read(&host, &there, path, fs, ino);
 
 	if (r)
 		return r;
-	r = attrs_alloc(&there);
-	if (r) {
-		attrs_free(&host);
-		return r;
+	EACH_NAME(name, &there)
+	{
+		if (!r && !ours(name) && !has(&host, name))
+			r = fc_fs_removexattr(fs, ino, name);
 	}
-	r = list_host(&host, path);
-	if (!r)
-		r = list_container(&there, fs, ino);
-	if (!r)
-		EACH_NAME(name, &there)
-	if (!r && !ours(name) && !has(&host, name))
-		r = fc_fs_removexattr(fs, ino, name);
 	if (!r)
 		EACH_NAME(name, &host)
 		{
@@ -132,22 +147,15 @@ static int set_host(const char *path, const char *name, const void *value, size_
 static int attrs_out(struct fc_fs *fs, uint64_t ino, const char *path)
 {
 	struct attrs host, there;
-	int r = attrs_alloc(&host);
+	int r = attrs_read(&host, &there, path, fs, ino);
 
 	if (r)
 		return r;
-	r = attrs_alloc(&there);
-	if (r) {
-		attrs_free(&host);
-		return r;
+	EACH_NAME(name, &host)
+	{
+		if (!has(&there, name) && lremovexattr(path, name) && strncmp(name, "security.", 9) && errno != ENODATA)
+			r = fc_cv_errno(errno);
 	}
-	r = list_host(&host, path);
-	if (!r)
-		r = list_container(&there, fs, ino);
-	if (!r)
-		EACH_NAME(name, &host)
-	if (!has(&there, name) && lremovexattr(path, name) && strncmp(name, "security.", 9) && errno != ENODATA)
-		r = fc_cv_errno(errno);
 	if (!r)
 		EACH_NAME(name, &there)
 		{
@@ -169,36 +177,28 @@ static int attrs_out(struct fc_fs *fs, uint64_t ino, const char *path)
 static int attrs_same(struct fc_fs *fs, uint64_t ino, const char *path)
 {
 	struct attrs host, there;
-	int r = attrs_alloc(&host), same = 1;
+	int r = attrs_read(&host, &there, path, fs, ino), same = 1;
 
 	if (r)
 		return r;
-	r = attrs_alloc(&there);
-	if (r) {
-		attrs_free(&host);
-		return r;
+	EACH_NAME(name, &host)
+	{
+		if (!has(&there, name) && strncmp(name, "security.", 9))
+			same = 0;
 	}
-	r = list_host(&host, path);
-	if (!r)
-		r = list_container(&there, fs, ino);
-	if (!r)
-		EACH_NAME(name, &host)
-	if (!has(&there, name) && strncmp(name, "security.", 9))
-		same = 0;
-	if (!r)
-		EACH_NAME(name, &there)
-		{
-			ssize_t n, m;
+	EACH_NAME(name, &there)
+	{
+		ssize_t n, m;
 
-			if (ours(name))
-				continue;
-			n = fc_fs_getxattr(fs, ino, name, there.value, FC_XATTR_VALUE_MAX);
-			m = get_host(path, name, host.value);
-			if (n < 0)
-				r = (int)n;
-			else if (n != m || memcmp(host.value, there.value, (size_t)n))
-				same = 0;
-		}
+		if (ours(name))
+			continue;
+		n = fc_fs_getxattr(fs, ino, name, there.value, FC_XATTR_VALUE_MAX);
+		m = get_host(path, name, host.value);
+		if (n < 0)
+			r = (int)n;
+		else if (n != m || memcmp(host.value, there.value, (size_t)n))
+			same = 0;
+	}
 	attrs_free(&host);
 	attrs_free(&there);
 	return r ? r : same;

@@ -24,10 +24,8 @@ bool fc_secret_given(const struct fc_secret_from *from)
 	return from->passphrase_file || from->passphrase_fd >= 0 || from->key_file || from->recovery_file;
 }
 
-/* Beside the program, in the build folder's tools/, where it is installed. */
-static bool find_helper(char path[PATH_MAX])
+bool fc_program_find(char path[PATH_MAX], const char *name, const char *folder, const char *installed)
 {
-	static const char *const beside[] = { HELPER, "../tools/" HELPER };
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash = NULL;
@@ -38,11 +36,18 @@ static bool find_helper(char path[PATH_MAX])
 	}
 	for (size_t i = 0; slash && i < 2; i++) {
 		slash[1] = '\0';
-		if (snprintf(path, PATH_MAX, "%s%s", self, beside[i]) < PATH_MAX && !access(path, X_OK))
+		n = i ? snprintf(path, PATH_MAX, "%s../%s/%s", self, folder, name)
+		      : snprintf(path, PATH_MAX, "%s%s", self, name);
+		if (n < PATH_MAX && !access(path, X_OK))
 			return true;
 	}
-	snprintf(path, PATH_MAX, "%s/" HELPER, FC_LIBEXECDIR);
+	snprintf(path, PATH_MAX, "%s/%s", installed, name);
 	return !access(path, X_OK);
+}
+
+static bool find_helper(char path[PATH_MAX])
+{
+	return fc_program_find(path, HELPER, "tools", FC_LIBEXECDIR);
 }
 
 struct arguments {

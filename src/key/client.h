@@ -6,6 +6,7 @@
 #ifndef FC_KEY_CLIENT_H
 #define FC_KEY_CLIENT_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -22,6 +23,10 @@ struct fc_secret_from {
 
 /* Is any given? */
 bool fc_secret_given(const struct fc_secret_from *from);
+
+/* A program of ours: beside this one, in that folder of the build folder, or where it is
+ * installed. False: nowhere. */
+bool fc_program_find(char path[PATH_MAX], const char *name, const char *folder, const char *installed);
 
 struct fc_unlock_request {
 	const char *container; /* its name, for prompts and messages */
