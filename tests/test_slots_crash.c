@@ -400,8 +400,8 @@ START_TEST(a_mount_syncs_before_it_writes_to_a_fixed_place)
 	struct fc_fs *fs;
 	size_t n;
 
-	ck_assert_int_eq(open_fs(io, 0, false, &fs), 0);
 	fc_io_sim_record(io, true);
+	ck_assert_int_eq(open_fs(io, 0, false, &fs), 0);
 	ck_assert_int_eq(fc_fs_mkdir(fs, FC_INO_ROOT, "d", &cred, 0755, &attr), 0);
 	t = fc_io_sim_trace(io, &n);
 	ck_assert_uint_ge(n, 2);

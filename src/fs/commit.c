@@ -46,13 +46,7 @@ int fc_session_start(struct fc_fs *fs)
 		return 0;
 	if (fs->read_only || fs->failed)
 		return fs->failed ? FC_EIO : FC_EROFS;
-	/* A daemon that was killed may have left writes that no sync has covered. From here on
-	 * one of two copies at a fixed place is written: the other one must be on the disk. */
-	r = fc_io_sync(fs->io);
-	if (r)
-		fc_fs_fail(fs, "the first sync", r);
-	if (!r && fs->root.generation)
-		r = mend_root(fs);
+	r = fs->root.generation ? mend_root(fs) : 0;
 	if (!r && fs->keys->old)
 		r = fc_rekey_settle(fs);
 	if (r)

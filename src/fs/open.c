@@ -298,8 +298,15 @@ static int open_fs(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const s
 {
 	struct fc_fs *fs = new_fs(io, master, options);
 	struct fc_header *h = malloc(sizeof(*h));
-	int r = fs && h ? 0 : FC_ENOMEM;
+	int r = fs && h ? 0 : FC_ENOMEM, unsynced = 0;
 
+	/* A daemon that was killed may have left writes that no sync has covered: what is read
+	 * here must be on the disk before anything is built on it, or one of two copies at a
+	 * fixed place is written while the other one is not. */
+	if (!r)
+		unsynced = fc_io_sync(io);
+	if (!r && unsynced && !damage && !options->read_only)
+		r = unsynced;
 	if (!r && damage) {
 		fs->damage = damage;
 		fs->read_only = true;
@@ -318,7 +325,7 @@ static int open_fs(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const s
 		r = start(fs);
 	free(h);
 	if (!r) {
-		if (fs->options.committed && !fs->damage)
+		if (fs->options.committed && !fs->damage && !unsynced)
 			fs->options.committed(fs->options.arg, fs->root.generation, fs->root_tag);
 		*out = fs;
 		return 0;

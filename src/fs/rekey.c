@@ -29,6 +29,7 @@
 #define LEAVES 32u                              /* renewed in one hold of the lock */
 #define MOVED_MAX (32u << 20 >> FC_BLOCK_SHIFT) /* units: then a commit, so that the old blocks become free */
 #define RETRY_SECONDS 10
+#define DAMAGED_SECONDS 600
 #define SOON_NS 50000000
 
 void fc_rekey_init(struct fc_fs *fs)
@@ -260,7 +261,7 @@ static void begin_pass(struct fc_fs *fs)
 	struct fc_rekey *rk = &fs->rekey;
 
 	rk->at = fc_key(0, 0, 0);
-	rk->again = false;
+	rk->again = rk->found = false;
 	rk->damaged = 0;
 	rk->seen = 0;
 	rk->total = fs->forest.space.data_used;
@@ -300,7 +301,8 @@ static int step_data(struct fc_fs *fs)
 		return 1;
 	damaged = rk->damaged;
 	pthread_rwlock_wrlock(&fs->lock);
-	if (rk->again || damaged) {
+	/* the last pass has met none: what the old key has sealed and is still needed would be lost */
+	if (rk->again || rk->found || damaged) {
 		begin_pass(fs);
 	} else {
 		rk->at = fc_key(0, 0, 0);
@@ -449,15 +451,18 @@ int fc_fs_rekey_step(struct fc_fs *fs)
 
 /* ---- the thread --------------------------------------------------------------------- */
 
-/* work_lock held. soon: it is a matter of moments. */
-static void wait_retry(struct fc_fs *fs, bool soon)
+/* work_lock held. What is damaged stays so until it is repaired or overwritten; something
+ * in flight is a matter of moments. */
+static void wait_retry(struct fc_fs *fs, int error)
 {
+	bool soon = error == FC_EAGAIN;
+	unsigned seconds = soon ? 0 : error == FC_EFORGED ? DAMAGED_SECONDS : RETRY_SECONDS;
 	struct timespec until;
 	int r = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_nsec += soon ? SOON_NS : 0;
-	until.tv_sec += (soon ? 0 : RETRY_SECONDS) + until.tv_nsec / 1000000000;
+	until.tv_sec += seconds + until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	while (!fs->stop && r != ETIMEDOUT)
 		r = pthread_cond_timedwait(&fs->work, &fs->work_lock, &until);
@@ -479,7 +484,7 @@ static void *rekeyer(void *arg)
 		if (fs->failed)
 			break;
 		if (r < 0)
-			wait_retry(fs, r == FC_EAGAIN);
+			wait_retry(fs, r);
 	}
 	fs->rekey.ended = true;
 	pthread_mutex_unlock(&fs->work_lock);

@@ -11,6 +11,7 @@
 #include "fs/rekey.h"
 
 #include <search.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,10 +25,13 @@
 
 /* Where blocks went that have, or had, several owners. */
 struct moved {
-	uint64_t old;            /* first block */
-	uint64_t ino, block;     /* the file's block that has the new ones, */
-	uint64_t start, nonce;   /* which are these, */
-	uint32_t units, session; /* sealed so */
+	uint64_t old;         /* first block, */
+	uint64_t old_nonce;   /* of what was sealed there: the blocks may be someone else's by now, */
+	uint32_t old_session; /* with the old key still, when a file was moved there */
+	uint32_t units;
+	uint64_t ino, block;   /* the file's block that has the new ones, */
+	uint64_t start, nonce; /* which are these, */
+	uint32_t session;      /* sealed so */
 };
 
 /* Units of an extent that stay together. */
@@ -129,6 +133,7 @@ static bool take(struct fc_fs *fs, struct haul *h, const struct fc_item *item)
 	if (item->key.type != FC_KEY_EXTENT || fc_extent_decode(&e, item))
 		return true;
 	if (e.session && e.session < fs->range.own) {
+		fs->rekey.found = true;
 		if (h->count == HAUL_EXTENTS || h->units + e.units > HAUL_UNITS)
 			return false;
 		h->extent[h->count].ino = item->key.ino;
@@ -190,12 +195,22 @@ static int open_old(struct fc_fs *fs, struct haul *h)
 
 /* ---- new blocks ---------------------------------------------------------------------- */
 
+/* Is what the entry tells of what the extent has there? */
+static bool is_same(const struct moved *m, const struct fc_extent *e, uint32_t at)
+{
+	return m->old_session == e->session && m->old_nonce + (e->start + at - m->old) == e->nonce + at;
+}
+
 /* From unit `at` on, what went somewhere already, or how many units did not. */
-static uint32_t moved_part(const struct fc_rekey *rk, const struct fc_extent *e, uint32_t at, struct part *p)
+static uint32_t moved_part(struct fc_rekey *rk, const struct fc_extent *e, uint32_t at, struct part *p)
 {
 	const struct moved *m = find_moved(rk, e->start + at);
 	uint32_t n = 1, skip;
 
+	if (m && !is_same(m, e, at)) {
+		drop_moved(rk, e->start + at);
+		m = NULL;
+	}
 	if (!m) {
 		while (at + n < e->units && !find_moved(rk, e->start + at + n))
 			n++;
@@ -369,8 +384,15 @@ static void replace(struct fc_fs *fs, struct haul *h, unsigned i)
 			fc_space_share(&fs->forest, p->start, p->units);
 		fc_map_insert(fs, &inode, &next);
 		if (p->fresh && h->extent[i].shared) {
-			const struct moved m = { e->start + at, inode.ino, next.file_block, p->start,
-						 p->nonce,      p->units,  p->session };
+			const struct moved m = { .old = e->start + at,
+						 .old_nonce = e->nonce + at,
+						 .old_session = e->session,
+						 .units = p->units,
+						 .ino = inode.ino,
+						 .block = next.file_block,
+						 .start = p->start,
+						 .nonce = p->nonce,
+						 .session = p->session };
 
 			add_moved(&fs->rekey, &m);
 		}
@@ -415,6 +437,8 @@ static int put_in_place(struct fc_fs *fs, struct haul *h, int error)
 int fc_rekey_data(struct fc_fs *fs)
 {
 	struct haul *h = malloc(sizeof(*h));
+	struct fc_key from = fs->rekey.at;
+	uint64_t seen = fs->rekey.seen;
 	unsigned slot;
 	int r = FC_ENOMEM, more = 0;
 
@@ -432,8 +456,14 @@ int fc_rekey_data(struct fc_fs *fs)
 		if (!r && h->count)
 			r = put_in_place(fs, h, seal(fs, h));
 	}
-	if (h)
+	if (h && h->buf) {
+		sodium_memzero(h->buf, FC_BUFFER_BYTES);
 		fc_buffer_give(fs, h->buf);
+	}
 	free(h);
+	if (r < 0) { /* what was collected is met again */
+		fs->rekey.at = from;
+		fs->rekey.seen = seen;
+	}
 	return r < 0 ? r : more;
 }

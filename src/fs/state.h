@@ -100,6 +100,7 @@ struct fc_rekey {
 	_Atomic enum fc_rekey_phase phase; /* changed by one thread at a time */
 	struct fc_key at;                  /* where the phase goes on; whoever steps */
 	bool again;                        /* an extent of an old session was put in: another pass is due */
+	bool found;                        /* this pass has met extents of an old session; whoever steps */
 	int damaged;                       /* why an extent of this pass could not be opened, or 0; whoever steps */
 	uint64_t moved;                    /* units since the last commit; whoever steps */
 	_Atomic uint64_t seen, total;      /* units of this pass */

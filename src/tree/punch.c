@@ -31,6 +31,16 @@ static size_t take_runs(struct fc_space *s, size_t i, struct fc_range *out, size
 	return got;
 }
 
+static bool is_flying_in(const struct fc_space *s, size_t chunk)
+{
+	size_t i;
+
+	for (i = 0; i < s->inflights; i++)
+		if (s->inflight[i].start / FC_CHUNK_BLOCKS == s->first_chunk + chunk)
+			return true;
+	return false;
+}
+
 size_t fc_space_punchable(struct fc_forest *f, struct fc_range *out, size_t max)
 {
 	struct fc_space *s = &f->space;
@@ -53,8 +63,8 @@ size_t fc_space_punchable(struct fc_forest *f, struct fc_range *out, size_t max)
 		if (c->kind != FC_CHUNK_DATA || !(c->flags & FC_CHUNK_F_FREED) || c->used == FC_CHUNK_BLOCKS)
 			continue;
 		if (c->flags & FC_CHUNK_F_SOLID) {
-			if (s->solid_free < s->reserved + FC_CHUNK_BLOCKS)
-				continue; /* promised */
+			if (s->solid_free < s->reserved + FC_CHUNK_BLOCKS || is_flying_in(s, i))
+				continue; /* promised, or it may be again */
 			s->solid_free -= FC_CHUNK_BLOCKS - c->used;
 			s->ahead = 1;
 			c->flags &= (uint8_t)~FC_CHUNK_F_SOLID;

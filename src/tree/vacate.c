@@ -49,6 +49,12 @@ size_t fc_space_tight(const struct fc_forest *f, uint64_t slack)
 		if (more > empty_low || data > data_low)
 			break;
 	}
+	/* What is in flight may come back, and its pages need their promise again. */
+	for (i = 0; i < s->inflights; i++) {
+		size_t above = (size_t)(s->inflight[i].start / FC_CHUNK_BLOCKS - s->first_chunk) + 1;
+
+		roof = roof < above ? above : roof;
+	}
 	return roof;
 }
 
@@ -106,7 +112,8 @@ int fc_space_vacate(struct fc_forest *f, size_t roof)
 	for (i = roof; r && i < s->chunks; i++) { /* as it was: the host holds all of these */
 		struct fc_chunk *c = &s->chunk[i];
 
-		if (c->kind != FC_CHUNK_DATA || !(c->flags & FC_CHUNK_F_LEAVING) || c->held < FC_CHUNK_BLOCKS)
+		if (c->kind != FC_CHUNK_DATA || !(c->flags & FC_CHUNK_F_LEAVING) || c->held < FC_CHUNK_BLOCKS ||
+		    c->flags & FC_CHUNK_F_PUNCHING)
 			continue;
 		c->flags |= FC_CHUNK_F_SOLID;
 		s->solid_free += free_of(c);
