@@ -86,7 +86,7 @@ static int run(int argc, char **argv)
 	fc_mounts_read("/proc/self/mountinfo", &l.mounts); /* without /proc nothing looks mounted */
 	if (json)
 		l.list = json_array();
-	status = fc_targets_each(true, NULL, 0, list_one, &l);
+	status = fc_targets_each(FC_TARGETS_ALL, NULL, 0, list_one, &l);
 	if (!status && json)
 		status = print_json(l.list);
 	json_decref(l.list);

@@ -74,7 +74,7 @@ static int run(int argc, char **argv)
 	}
 	if (all == (optind < argc))
 		return fc_cli_usage("lock", "lock needs either directories or --all");
-	return fc_targets_each(all, argv + optind, argc - optind, lock_one, NULL);
+	return fc_targets_each(all ? FC_TARGETS_OWN : FC_TARGETS_NAMED, argv + optind, argc - optind, lock_one, NULL);
 }
 
 const struct fc_command fc_command_lock = {

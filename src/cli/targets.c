@@ -88,7 +88,8 @@ static const struct fc_protected *find(const struct fc_registry *registry, const
 	return entry;
 }
 
-int fc_targets_each(bool all, char **args, int n, int (*act)(const struct fc_protected *entry, void *arg), void *arg)
+int fc_targets_each(enum fc_which_targets which, char **args, int n,
+		    int (*act)(const struct fc_protected *entry, void *arg), void *arg)
 {
 	struct fc_registry registry;
 	int status = 0, one, rc = fc_registry_read(&registry);
@@ -97,11 +98,14 @@ int fc_targets_each(bool all, char **args, int n, int (*act)(const struct fc_pro
 		fc_cli_say("the registry of protected directories cannot be read: %s", fc_error_text(rc));
 		status = FC_EXIT_FAILED;
 	}
-	for (size_t i = 0; !rc && all && status != FC_EXIT_INTERRUPTED && i < registry.count; i++) {
+	for (size_t i = 0; !rc && which != FC_TARGETS_NAMED && status != FC_EXIT_INTERRUPTED && i < registry.count;
+	     i++) {
+		if (which == FC_TARGETS_OWN && registry.list[i].of_machine && geteuid())
+			continue; /* perhaps another user's home */
 		one = act(&registry.list[i], arg);
 		status = status && one != FC_EXIT_INTERRUPTED ? status : one;
 	}
-	for (int i = 0; !rc && !all && status != FC_EXIT_INTERRUPTED && i < n; i++) {
+	for (int i = 0; !rc && which == FC_TARGETS_NAMED && status != FC_EXIT_INTERRUPTED && i < n; i++) {
 		const struct fc_protected *entry = find(&registry, args[i]);
 
 		one = entry ? act(entry, arg) : FC_EXIT_FAILED;

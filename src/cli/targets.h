@@ -24,10 +24,16 @@ enum fc_target_state fc_target_state(const struct fc_protected *entry, const str
 /* A word without blanks. */
 const char *fc_target_word(enum fc_target_state state);
 
-/* Calls act for each of the directories args[0..n-1], or with `all` for each that is
- * registered, in the order of the registry; goes on after a failure, but not after an
+enum fc_which_targets {
+	FC_TARGETS_NAMED, /* the directories args[0..n-1] */
+	FC_TARGETS_ALL,   /* each that is registered, in the order of the registry */
+	FC_TARGETS_OWN,   /* of all those, what the caller may unlock and lock: not the machine's, unless it is root */
+};
+
+/* Calls act for each of them; goes on after a failure, but not after an
  * interrupt. The first exit status that is not 0, of act or of what could not be found,
  * having said so. */
-int fc_targets_each(bool all, char **args, int n, int (*act)(const struct fc_protected *entry, void *arg), void *arg);
+int fc_targets_each(enum fc_which_targets which, char **args, int n,
+		    int (*act)(const struct fc_protected *entry, void *arg), void *arg);
 
 #endif

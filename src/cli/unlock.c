@@ -131,7 +131,7 @@ static int run(int argc, char **argv)
 	if (all == (optind < argc))
 		return fc_cli_usage("unlock", "unlock needs either directories or --all");
 	u.once = (all && !fc_secret_given(&u.from)) || ((all || argc - optind > 1) && readable_once(&u.from));
-	status = fc_targets_each(all, argv + optind, argc - optind, unlock_one, &u);
+	status = fc_targets_each(all ? FC_TARGETS_OWN : FC_TARGETS_NAMED, argv + optind, argc - optind, unlock_one, &u);
 	ask_end(&u);
 	return status;
 }
