@@ -220,6 +220,13 @@ static int end_in(struct fc_cv *c)
 	for (size_t i = 0; !r && i < c->items; i++) {
 		struct fc_cv_item *item = &c->item[i];
 
+		/* reading all of them back has taken a while */
+		r = item->paths ? changed(c, item) : 0;
+		if (r == 1) {
+			r = 0;
+			fc_cv_item_free(item);
+			continue;
+		}
 		for (size_t k = 0; !r && k < item->paths; k++) {
 			if (fc_cv_stop(c))
 				return FC_EINTERRUPTED;
