@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,9 @@
 #include <unistd.h>
 
 #include "cli/convert.h"
+#include "cli/lock.h"
 #include "cli/locked.h"
+#include "cli/places.h"
 #include "cli/registry.h"
 
 #define FRESH ".new" /* of a container that is being made */
@@ -111,12 +114,22 @@ bool fc_convert_under_way(const char *dir)
 	return !access(path, F_OK);
 }
 
-/* Only one process is at work with it. */
+/* Only one process is at work with it. What stands in it is believed: which container is to
+ * go, for one. So nobody else may have made it. */
 static int open_staging(struct fc_convert_job *job)
 {
+	struct stat st;
+
 	job->staging = openat(job->parent_fd, job->staging_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (job->staging < 0)
 		return errno == ENOENT ? 0 : say_errno(job->staging_name);
+	if (fstat(job->staging, &st))
+		return say_errno(job->staging_name);
+	if (st.st_uid != geteuid() || st.st_mode & 077) {
+		fc_cli_say("%s/%s is not yours alone: who began to convert %s must go on with that", job->parent,
+			   job->staging_name, job->arg);
+		return FC_EXIT_FAILED;
+	}
 	if (!flock(job->staging, LOCK_EX | LOCK_NB))
 		return 0;
 	fc_cli_say("%s is being converted by another process", job->arg);
@@ -274,21 +287,38 @@ static int place_directory(struct fc_convert_job *job)
 	return sync_directory(job->staging) || sync_directory(job->parent_fd) ? say_errno(job->parent) : 0;
 }
 
+/* A home is locked before its user's own registry can be read. */
+static bool has_home_of(uid_t uid, const char *dir)
+{
+	const struct passwd *user = getpwuid(uid);
+	char *home = user && user->pw_dir ? realpath(user->pw_dir, NULL) : NULL;
+	bool has = home && fc_place_inside(home, dir);
+
+	free(home);
+	return has;
+}
+
 static int lock_directory(struct fc_convert_job *job)
 {
 	struct fc_protected entry = {
 		.directory = job->dir,
 		.container = job->container,
 		.options = (char[]){ "" },
-		.of_machine = fc_registry_needs_machine(job->dir) && !geteuid(),
 	};
 	struct stat st;
 	int rc;
 
 	memcpy(entry.uuid, job->journal.uuid, sizeof(entry.uuid));
 	/* the mount point belongs to whom the directory belongs */
-	if (!geteuid() && !fstatat(job->staging, FC_CONVERT_DATA, &st, AT_SYMLINK_NOFOLLOW))
-		(void)!fchownat(job->parent_fd, job->name, st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW);
+	if (!geteuid() && !fstatat(job->staging, FC_CONVERT_DATA, &st, AT_SYMLINK_NOFOLLOW)) {
+		int fd = openat(job->parent_fd, job->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (fd < 0)
+			return say_errno(job->arg);
+		(void)!fchown(fd, st.st_uid, st.st_gid);
+		close(fd);
+		entry.of_machine = fc_registry_needs_machine(job->dir) || has_home_of(st.st_uid, job->dir);
+	}
 	rc = fc_locked_mark(job->dir, job->container, entry.of_machine);
 	if (rc) {
 		fc_cli_say("%s cannot be locked: %s", job->arg, fc_error_text(rc));
@@ -342,6 +372,28 @@ static bool is_ours(const struct fc_convert_job *job, const char *path)
 	return is;
 }
 
+/* While nobody else can have it open: what someone writes to it meanwhile would go with it. */
+static int remove_placed(struct fc_convert_job *job)
+{
+	int fd = open(job->container, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW), status = 0;
+
+	if (fd < 0 && errno == ENOENT)
+		return sync_parent_of(job->container) ? say_errno(job->container) : 0;
+	if (fd >= 0 && fc_lock_take(fd, false) == FC_EINUSE) {
+		fc_cli_say("%s is in use elsewhere: unmount it there, then the same command ends this", job->container);
+		status = FC_EXIT_IN_USE;
+	} else if (!is_ours(job, job->container)) {
+		fc_cli_say("%s stays, since it is not the container that belongs to %s", job->container, job->arg);
+	} else if (unlink(job->container)) {
+		status = say_errno(job->container);
+	}
+	if (!status && sync_parent_of(job->container))
+		status = say_errno(job->container);
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
 static int remove_container(struct fc_convert_job *job)
 {
 	char *fresh;
@@ -351,9 +403,7 @@ static int remove_container(struct fc_convert_job *job)
 	if (job->journal.phase == FC_CONVERT_BEGUN || is_ours(job, fresh))
 		unlink(fresh); /* nobody else makes a file of that name meanwhile */
 	free(fresh);
-	if (is_ours(job, job->container) && unlink(job->container))
-		return say_errno(job->container);
-	return sync_parent_of(job->container) ? say_errno(job->container) : 0;
+	return remove_placed(job);
 }
 
 static int remove_staging(struct fc_convert_job *job)

@@ -198,11 +198,16 @@ static int mark(int fd, const char *directory, const char *container, bool fixed
 
 int fc_locked_mark(const char *directory, const char *container, bool fixed)
 {
-	int fd = open_directory(directory), rc;
+	int fd = open_directory(directory), rc = 0;
+	struct statx stx;
 
 	if (fd < 0)
 		return open_error();
-	rc = mark(fd, directory, container, fixed);
+	/* unlocked by another process meanwhile: what is seen here is inside */
+	if (!statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &stx) && stx.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		rc = FC_EINUSE;
+	if (!rc)
+		rc = mark(fd, directory, container, fixed);
 	close(fd);
 	return rc;
 }

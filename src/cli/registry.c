@@ -340,8 +340,10 @@ static int choose_file(const struct fc_protected *entry, const char *dir, char *
 	old = fc_registry_find(&r, entry->directory);
 	if (!rc && old)
 		n = snprintf(path, PATH_MAX, "%s", old->file);
-	else if (!rc)
-		n = snprintf(path, PATH_MAX, "%s/%016" PRIx64 SUFFIX, dir, (uint64_t)hash);
+	/* a file of that name may tell of a directory that was moved, and entered there by hand */
+	for (unsigned i = 0; !rc && !old && (!i || (n < PATH_MAX && !access(path, F_OK))); i++)
+		n = snprintf(path, PATH_MAX, i ? "%s/%016" PRIx64 "-%u" SUFFIX : "%s/%016" PRIx64 SUFFIX, dir,
+			     (uint64_t)hash, i);
 	fc_registry_free(&r);
 	return rc ? rc : n < PATH_MAX ? 0 : FC_ENAMETOOLONG;
 }

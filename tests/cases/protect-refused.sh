@@ -123,3 +123,15 @@ is_protected
 status 0 unprotect "$H/d"
 is_plain
 [ -z "$(ls "$CASE_TMP/elsewhere")" ] || fail "the container is still there"
+
+# a journal that somebody else has put there is not believed; a container in use is not removed
+mkdir -m 700 "$H/.d.fusecrypt-moving"
+chown 65534 "$H/.d.fusecrypt-moving"
+refused 1 'not yours alone' protect "$H/d" --kdf interactive
+chown 0 "$H/.d.fusecrypt-moving"
+chmod 755 "$H/.d.fusecrypt-moving"
+refused 1 'not yours alone' protect "$H/d" --kdf interactive
+chmod 700 "$H/.d.fusecrypt-moving"
+status 0 protect "$H/d" --kdf interactive
+status 0 unprotect "$H/d"
+is_plain
