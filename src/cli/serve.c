@@ -158,9 +158,9 @@ static int on_mounted(void *arg)
 	if (held < 0)
 		return -held;
 	if (!(held & FC_CONFINED_FILES))
-		on_log(job, LOG_DEBUG, "not confined to its files: this kernel has no Landlock");
+		on_log(job, LOG_WARNING, "not confined to its files: this kernel has no Landlock");
 	if (!(held & FC_CONFINED_CALLS))
-		on_log(job, LOG_DEBUG, "not confined to the system calls it needs: no seccomp in kernel or build");
+		on_log(job, LOG_WARNING, "not confined to the system calls it needs: no seccomp in kernel or build");
 	rc = fc_fs_start(job->fs);
 	return rc ? fc_error_errno(rc) : 0;
 }
@@ -176,6 +176,9 @@ static void on_ready(void *arg, int error, const char *why)
 		job->mount_error = error;
 		fc_cli_say("%s cannot be mounted at %s: %s", job->container, job->mountpoint,
 			   why && *why ? why : strerror(error));
+		/* confined, and what could unmount is gone: nobody has been told that it can be used */
+		if (job->null_fd >= 0)
+			_exit(FC_EXIT_MOUNTPOINT);
 		return;
 	}
 	job->answered = true;
@@ -471,9 +474,9 @@ int fc_mount_serve(struct fc_mount_job *job)
 		status = fc_mount_check(job);
 	if (status)
 		return status;
-	/* before there is a key */
+	/* before there is a key, or without it */
 	fflush(NULL);
-	error = fc_steward_start(&job->steward, job->mountpoint);
+	error = fc_steward_start(&job->steward, job->mountpoint, job->key);
 	if (error) {
 		fc_cli_say("the daemon cannot be started: %s", strerror(error));
 		return FC_EXIT_FAILED;

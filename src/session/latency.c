@@ -23,21 +23,22 @@ void fc_latency_open(struct fc_latency *latency)
 	atomic_store(&latency->held, false);
 }
 
+/* Who holds the token calls this when it is not held, and the watcher when it is: each
+ * goes by what the other one has finished. */
 static void tell(struct fc_latency *latency, bool hold)
 {
 	int32_t limit_us = hold ? 0 : NO_LIMIT_US;
 
-	if (atomic_exchange(&latency->held, hold) == hold)
-		return;
 	if (write(latency->fd, &limit_us, sizeof(limit_us)) < 0)
-		atomic_store(&latency->held, false); /* no harm: slower */
+		hold = false; /* no harm: slower */
+	atomic_store(&latency->held, hold);
 }
 
 void fc_latency_request(struct fc_latency *latency)
 {
 	uint64_t now;
 
-	if (latency->fd < 0 || atomic_load_explicit(&latency->held, memory_order_relaxed))
+	if (latency->fd < 0 || atomic_load(&latency->held))
 		return;
 	now = fc_now_ns();
 	if (now - latency->window_ns > FC_LATENCY_WINDOW_NS) {
@@ -50,7 +51,7 @@ void fc_latency_request(struct fc_latency *latency)
 
 void fc_latency_tick(struct fc_latency *latency, uint64_t requests)
 {
-	if (latency->fd < 0 || !atomic_load_explicit(&latency->held, memory_order_relaxed))
+	if (latency->fd < 0 || !atomic_load(&latency->held))
 		return;
 	latency->slow = requests < FC_LATENCY_TICK_REQUESTS ? latency->slow + 1 : 0;
 	if (latency->slow >= FC_LATENCY_SLOW_TICKS) {

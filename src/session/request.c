@@ -242,11 +242,12 @@ static void serve_write(struct fc_worker *worker, const struct fuse_in_header *h
 	if (error)
 		atomic_fetch_add(&session->write_errors, 1);
 	fc_attr_changed(session, ino);
-	if (error == FC_ENOSPC && flags & FC_WRITE_CACHED)
-		note_full(session, ino);
 	if (!error && set_id)
 		fuse_lowlevel_notify_inval_inode(session->fuse, ino, -1, 0);
 	reply(worker, header->unique, error, &out, sizeof(out));
+	/* After the reply: the kernel may be waiting for that to drop the inode. */
+	if (error == FC_ENOSPC && flags & FC_WRITE_CACHED)
+		note_full(session, ino);
 	if (!error && flags & FC_WRITE_CACHED)
 		fc_data_freshen(session, ino);
 }

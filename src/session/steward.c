@@ -20,6 +20,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "secret/secret.h"
+
 /* Packets: that is the request; the answer is an int32_t, a log line has none. */
 enum request { REQUEST_SETTLE = 1, REQUEST_UNMOUNT, REQUEST_CLEAR, REQUEST_LOG };
 
@@ -192,7 +194,7 @@ static void run(const char *mountpoint, int fd, pid_t daemon)
 
 /* ---- the daemon's side ---------------------------------------------------- */
 
-int fc_steward_start(struct fc_steward *s, const char *mountpoint)
+int fc_steward_start(struct fc_steward *s, const char *mountpoint, void *secret)
 {
 	pid_t daemon = getpid();
 	int fd[2];
@@ -208,8 +210,10 @@ int fc_steward_start(struct fc_steward *s, const char *mountpoint)
 		close(fd[1]);
 		return error;
 	}
-	if (s->pid == 0)
+	if (s->pid == 0) {
+		fc_secret_free(secret); /* its copy, which is not even locked */
 		run(mountpoint, fd[1], daemon);
+	}
 	close(fd[1]);
 	fcntl(fd[0], F_SETFL, O_NONBLOCK);
 	s->fd = fd[0];
@@ -242,15 +246,19 @@ static int ask(struct fc_steward *s, enum request request)
 	struct packet p = { .request = (uint32_t)request };
 	const size_t n = offsetof(struct packet, text);
 	int32_t answer;
+	ssize_t got;
 
 	/* read and write, and not send and receive: no right to use sockets is needed */
 	while (write(s->fd, &p, n) != (ssize_t)n)
 		if ((errno != EAGAIN && errno != EINTR) || !wait_for(s, POLLOUT))
 			return ESRCH;
-	while (read(s->fd, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
+	for (;;) {
+		got = read(s->fd, &answer, sizeof(answer));
+		if (got >= 0)
+			return got == (ssize_t)sizeof(answer) ? answer : ESRCH; /* 0: it has ended */
 		if ((errno != EAGAIN && errno != EINTR) || !wait_for(s, POLLIN))
 			return ESRCH;
-	return answer;
+	}
 }
 
 int fc_steward_settle(struct fc_steward *s)

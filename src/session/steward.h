@@ -17,8 +17,9 @@ struct fc_steward {
 	pid_t pid;
 };
 
-/* A child of this process, which should have one thread. mountpoint: absolute. 0 or an errno. */
-int fc_steward_start(struct fc_steward *s, const char *mountpoint);
+/* A child of this process, which should have one thread. mountpoint: absolute; secret: what this
+ * process has of that kind (fc_secret_alloc), wiped in the child; NULL nothing. 0 or an errno. */
+int fc_steward_start(struct fc_steward *s, const char *mountpoint, void *secret);
 /* Closes the connection and waits until it has ended. */
 void fc_steward_end(struct fc_steward *s);
 
