@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <string.h>
-#ifdef __aarch64__
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
-#endif
 
 #include "cipher/aead_internal.h"
 #include "config.h"
 #include "secret/secret.h"
 
-/* The better row of a cipher first. */
 static const struct fc_provider *const rows[] = {
 #ifdef FC_HAVE_LIBCRYPTO
 	&fc_provider_libcrypto_aes256gcm,
@@ -31,36 +26,6 @@ static const struct {
 const struct fc_provider *fc_provider_row(size_t i)
 {
 	return i < ROWS ? rows[i] : NULL;
-}
-
-const struct fc_provider *fc_provider_find(uint32_t cipher)
-{
-	size_t i;
-
-	for (i = 0; i < ROWS; i++)
-		if (rows[i]->cipher == cipher && rows[i]->usable())
-			return rows[i];
-	return NULL;
-}
-
-#ifdef FC_HAVE_LIBCRYPTO
-static bool hardware_aes(void)
-{
-#ifdef __aarch64__
-	return (getauxval(AT_HWCAP) & HWCAP_AES) != 0;
-#else
-	return crypto_aead_aes256gcm_is_available();
-#endif
-}
-#endif
-
-uint32_t fc_cipher_auto(void)
-{
-#ifdef FC_HAVE_LIBCRYPTO
-	if (hardware_aes() && fc_provider_libcrypto_aes256gcm.usable())
-		return FC_CIPHER_AES256GCM;
-#endif
-	return FC_CIPHER_XCHACHA20POLY1305;
 }
 
 const char *fc_cipher_name(uint32_t cipher)

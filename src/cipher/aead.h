@@ -30,12 +30,13 @@ struct fc_provider {
 		    void *out, const uint8_t tag[FC_TAG_BYTES]);
 };
 
-/* The best usable provider of a cipher; NULL: none here. FC_CIPHER ids. */
+/* The fastest usable provider of a cipher, as measured once a process (less than a
+ * millisecond); NULL: none here. FC_CIPHER ids. */
 const struct fc_provider *fc_provider_find(uint32_t cipher);
 /* The i-th row of the table, NULL past its end: for tests and benchmarks. */
 const struct fc_provider *fc_provider_row(size_t i);
-/* What `--cipher auto` means here: AES-256-GCM where libcrypto offers it with
- * hardware AES, else XChaCha20-Poly1305. */
+/* What `--cipher auto` means here: AES-256-GCM where the processor has AES and that is
+ * the faster one, else XChaCha20-Poly1305. */
 uint32_t fc_cipher_auto(void);
 /* Name on the command line <-> id; NULL or 0 when unknown. */
 const char *fc_cipher_name(uint32_t cipher);
