@@ -30,6 +30,7 @@ void fc_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 	(void)ino;
 	(void)datasync;
 	(void)fi;
+	fc_dirty_synced(session);
 	fc_reply_error(req, fc_fs_sync(session->fs));
 }
 

@@ -353,6 +353,7 @@ static bool watch(struct fc_worker *worker)
 			return true;
 		if (!slept)
 			fc_latency_tick(&loop->latency, (token - seen) / 2);
+		fc_dirty_tick(worker->session);
 		quiet = token == seen && !slept ? quiet + 1 : 0;
 		seen = token;
 		last_call = call;

@@ -6,6 +6,7 @@
  *   init.c     what is agreed with the kernel
  *   loop.c     threads that take requests from the device, one at a time
  *   latency.c  processors that wait awake while many requests come
+ *   dirty.c    how many dirty pages the kernel may keep
  *   request.c  one request: checked, counted, and answered here or by libfuse
  *   names.c, attr.c, data.c, dir.c   the operations
  *   control.c  signals, idleness, unmounting, telling that the mount answers
@@ -62,6 +63,13 @@ struct fc_latency {
 	unsigned slow; /* the watcher's */
 };
 
+/* See dirty.c. */
+struct fc_dirty {
+	_Atomic bool few;
+	_Atomic unsigned count;                /* of fsync, since window_ns */
+	_Atomic uint64_t window_ns, synced_ns; /* CLOCK_MONOTONIC */
+};
+
 /* See loop.c, which owns every field. */
 struct fc_loop {
 	_Atomic uint64_t token;
@@ -101,6 +109,7 @@ struct fc_session {
 	uint64_t init_unique, init_offered;
 	bool setxattr_ext; /* agreed: SETXATTR is the long form. Written before the first SETXATTR can come */
 	struct fc_loop loop;
+	struct fc_dirty dirty;
 	_Atomic uint64_t write_errors;
 	/* Inode whose pages last did not fit, how often in a row, until who writes there is told; 0 none. */
 	_Atomic uint64_t full_ino, full_count, full_ns;
@@ -147,6 +156,12 @@ void fc_latency_request(struct fc_latency *latency);
 /* One millisecond of the watcher has passed, with so many requests. */
 void fc_latency_tick(struct fc_latency *latency, uint64_t requests);
 void fc_latency_close(struct fc_latency *latency);
+
+/* ---- dirty.c ------------------------------------------------------------ */
+/* fsync was called. Any thread. */
+void fc_dirty_synced(struct fc_session *session);
+/* One millisecond of the watcher has passed. */
+void fc_dirty_tick(struct fc_session *session);
 
 /* ---- request.c ---------------------------------------------------------- */
 enum fc_weight {

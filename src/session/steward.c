@@ -22,12 +22,12 @@
 
 #include "secret/secret.h"
 
-/* Packets: that is the request; the answer is an int32_t, a log line has none. */
-enum request { REQUEST_SETTLE = 1, REQUEST_UNMOUNT, REQUEST_CLEAR, REQUEST_LOG };
+/* Packets: that is the request; the answer is an int32_t; from LIMIT_DIRTY on there is none. */
+enum request { REQUEST_SETTLE = 1, REQUEST_UNMOUNT, REQUEST_CLEAR, REQUEST_LIMIT_DIRTY, REQUEST_LOG };
 
 struct packet {
 	uint32_t request;
-	int32_t priority;
+	int32_t value; /* a priority of syslog(3); or whether there shall be few */
 	char text[900];
 };
 
@@ -89,19 +89,35 @@ static int clear(const struct duty *duty)
 	return errno == EPERM ? run_fusermount(duty->mountpoint, true) : errno;
 }
 
-static void write_setting(dev_t device, const char *name, const char *value)
+static bool write_setting(dev_t device, const char *name, const char *value)
 {
+	bool written;
 	char path[128];
 	int fd;
 
 	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/%s", major(device), minor(device), name);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	/* Without it things go slower, and right. */
-	if (write(fd, value, strlen(value)) < 0)
-		errno = 0;
+		return false;
+	written = write(fd, value, strlen(value)) >= 0;
 	close(fd);
+	return written;
+}
+
+/* Of the memory that may be dirty at all (vm.dirty_ratio, mostly a fifth), in percent. */
+#define MANY_DIRTY "20"
+#define FEW_DIRTY "1"
+#define FEW_DIRTY_BYTES "33554432"
+
+/* What fails here makes things slower, not wrong. */
+static void limit_dirty(struct duty *duty, bool few)
+{
+	if (!duty->device)
+		return;
+	if (!few)
+		write_setting(duty->device, "max_ratio", MANY_DIRTY);
+	else if (!write_setting(duty->device, "max_bytes", FEW_DIRTY_BYTES)) /* from Linux 6.2 on */
+		write_setting(duty->device, "max_ratio", FEW_DIRTY);
 }
 
 static int settle(struct duty *duty)
@@ -115,7 +131,7 @@ static int settle(struct duty *duty)
 	 * read-ahead, unless root says otherwise. Strictly a fifth: so pages go out
 	 * while a program still writes, and not only when it closes the file. */
 	write_setting(st.st_dev, "strict_limit", "1");
-	write_setting(st.st_dev, "max_ratio", "20");
+	limit_dirty(duty, false);
 	write_setting(st.st_dev, "read_ahead_kb", "1024");
 	return 0;
 }
@@ -142,8 +158,11 @@ static void serve(struct duty *duty, int fd)
 		case REQUEST_CLEAR:
 			answer = clear(duty);
 			break;
+		case REQUEST_LIMIT_DIRTY:
+			limit_dirty(duty, p.value);
+			continue;
 		case REQUEST_LOG:
-			syslog(LOG_PRI((unsigned)p.priority), "%.*s", (int)(n - (ssize_t)offsetof(struct packet, text)),
+			syslog(LOG_PRI((unsigned)p.value), "%.*s", (int)(n - (ssize_t)offsetof(struct packet, text)),
 			       p.text);
 			continue;
 		default:
@@ -277,9 +296,17 @@ int fc_steward_clear(struct fc_steward *s)
 	return ask(s, REQUEST_CLEAR);
 }
 
+void fc_steward_limit_dirty(struct fc_steward *s, bool few)
+{
+	struct packet p = { .request = REQUEST_LIMIT_DIRTY, .value = few };
+
+	if (write(s->fd, &p, offsetof(struct packet, text)) < 0)
+		errno = 0; /* no harm if it is lost */
+}
+
 void fc_steward_log(struct fc_steward *s, int priority, const char *text)
 {
-	struct packet p = { .request = REQUEST_LOG, .priority = priority };
+	struct packet p = { .request = REQUEST_LOG, .value = priority };
 	size_t n = strnlen(text, sizeof(p.text));
 
 	memcpy(p.text, text, n);

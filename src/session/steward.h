@@ -10,6 +10,7 @@
 #ifndef FC_SESSION_STEWARD_H
 #define FC_SESSION_STEWARD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct fc_steward {
@@ -31,6 +32,9 @@ int fc_steward_unmount(struct fc_steward *s);
 /* Takes away a mount whose connection was cut, if there is one. */
 int fc_steward_clear(struct fc_steward *s);
 
+/* Any thread, never waits: from now on the kernel keeps few dirty pages of what settle saw, or as
+ * many as is good for bulk writing. Without effect where root has not mounted. */
+void fc_steward_limit_dirty(struct fc_steward *s, bool few);
 /* Any thread, never waits: a line for the log, priority as in syslog(3), cut
  * after 900 bytes. Lost if there are very many at once. */
 void fc_steward_log(struct fc_steward *s, int priority, const char *text);
