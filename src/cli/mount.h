@@ -31,6 +31,7 @@ struct fc_mount_job {
 	const uint8_t *uuid; /* that the container must have; NULL: any */
 	/* That opens it, when it is at hand: nothing is asked. The caller's, who keeps it until the mount answers. */
 	struct fc_unlock_reply *key;
+	bool unasked; /* only by what asks nobody */
 	bool foreground, accept_older, trace_requests;
 	int ready_fd; /* a byte is written to it when the mount answers; -1 none */
 	/* from mount_check.c on */
