@@ -60,6 +60,7 @@ static int mount_by(const struct fc_protected *entry, struct unlocking *u, bool 
 		fc_cli_say("%s: %s", entry->file, why);
 		status = FC_EXIT_FAILED;
 	}
+	fc_mount_for_owner(job);
 	/* its own secret before the one for all */
 	if (!status && !job->options.passphrase_file && !job->options.key_file) {
 		job->unasked = *unasked;
