@@ -60,7 +60,8 @@ void unlock_tpm2_prepare(struct unlock *u);
 int unlock_open_by_tpm2(struct unlock *u);
 /* By one of them; its PIN is asked for. Likewise. */
 int unlock_open_tpm2_slot(struct unlock *u, unsigned slot, const struct fc_tpm2_slot *t);
-/* u->secret, a passphrase, as the PIN of those that have one, once each. 0; FC_EBADKEY, silently. */
+/* u->secret, a passphrase, as the PIN of those that have one, once each. 0; FC_EBADKEY, having said
+ * why if it was not a wrong PIN. */
 int unlock_open_by_pin(struct unlock *u);
 /* A slot sealed by this machine's TPM; a passphrase in `from` is its PIN. 0 or FC_E*, having said why. */
 int unlock_new_tpm2(struct unlock *u, const struct fc_secret_from *from);

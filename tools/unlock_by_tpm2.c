@@ -85,13 +85,17 @@ int unlock_open_by_pin(struct unlock *u)
 
 	memcpy(s->last, s->bytes, s->n);
 	s->last_n = s->n;
-	for (unsigned i = 0; !u->tpm2 && i < FC_SLOTS && rc; i++) {
+	for (unsigned i = 0; i < FC_SLOTS && rc; i++) {
 		const struct fc_slot *slot = &h->slots[i];
 
 		if (!slot->used || slot->kind != FC_SLOT_KIND_TPM2 || fc_tpm2_slot_decode(&t, slot) || !t.pin)
 			continue;
+		why = u->tpm2_why;
 		memcpy(s->bytes, s->last, s->last_n);
-		rc = unseal(u, &t, s->last_n, &why);
+		rc = u->tpm2 ? u->tpm2 : unseal(u, &t, s->last_n, &why);
+		/* that it is not the PIN tells little: it was given as a passphrase */
+		if (rc && rc != FC_EACCESS)
+			unlock_say("slot %u of %s: %s", i, u->request.container, why);
 	}
 	if (rc)
 		s->kind = FC_SLOT_KIND_PASSPHRASE;

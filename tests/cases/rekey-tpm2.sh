@@ -71,7 +71,12 @@ opens alone
 status 0 alone key add "$B" --kind passphrase --new-passphrase-file "$D/pass" --kdf interactive
 
 # gone: why, and which slot; with --yes it goes
+status 0 key add "$B" --kind tpm2 --label guarded --new-passphrase-file pin --kdf interactive
 tpm_stop
+status 3 alone rekey "$B" "${P[@]}" --passphrase-file pin
+said 'slot 2 .*cannot be reached'
+said 'not its passphrase'
+status 0 key remove "$B" --slot 2
 status 1 alone rekey "$B" "${P[@]}"
 said 'slot 1 .*cannot be reached'
 said 'slot 1 (tpm2) will not open'
