@@ -104,36 +104,13 @@ static int run(const char *const *argv)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* Has it a TPM slot that opens it without asking? */
-static bool opens_unasked(const char *container)
-{
-	struct fc_headers *h = malloc(sizeof(*h));
-	int fd = open(container, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct fc_io *io = NULL;
-	struct fc_tpm2_slot t;
-	bool found = false;
-
-	if (h && fd >= 0 && !fc_io_file(fd, true, &io) && !fc_headers_load(io, h))
-		for (unsigned i = 0; i < FC_SLOTS; i++) {
-			const struct fc_slot *s = &h->copy[h->newest].slots[i];
-
-			found |= s->used && s->kind == FC_SLOT_KIND_TPM2 && !fc_tpm2_slot_decode(&t, s) && !t.pin;
-		}
-	if (io)
-		fc_io_close(io);
-	else if (fd >= 0)
-		close(fd);
-	free(h);
-	return found;
-}
-
 static int unlock(const struct login *l, const char *directory, const char *container)
 {
 	const char *argv[] = { l->program, "unlock", directory, NULL, NULL, NULL };
 	char number[16];
 	int fd = -1, status;
 
-	if (!l->old->given && !opens_unasked(container))
+	if (!l->old->given && !fc_tpm2_unasked(container))
 		return 0;
 	if (l->old->given) {
 		fd = pipe_of(l->old);

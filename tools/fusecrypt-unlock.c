@@ -79,6 +79,9 @@ static bool take_option(struct unlock *u, int c)
 	case 'a':
 		r->again = true;
 		return true;
+	case 'u':
+		r->unasked = true;
+		return true;
 	case 'K':
 		take_number(optarg, &r->fresh_kind);
 		return true;
@@ -112,6 +115,7 @@ static bool parse_args(int argc, char **argv, struct unlock *u)
 		{ "recovery-code-file", required_argument, NULL, 'y' },
 		{ "slots", required_argument, NULL, 's' },
 		{ "again", no_argument, NULL, 'a' },
+		{ "unasked", no_argument, NULL, 'u' },
 		{ "new-kind", required_argument, NULL, 'K' },
 		{ "new-passphrase-file", required_argument, NULL, 'P' },
 		{ "new-passphrase-fd", required_argument, NULL, 'D' },
@@ -274,6 +278,8 @@ static int open_given(struct unlock *u, int i)
 	if (rc)
 		return rc;
 	rc = unlock_try_secret(u);
+	if (rc == FC_EBADKEY && i == 0 && u->request.rekey)
+		rc = unlock_open_by_pin(u);
 	if (rc)
 		say_refused(u, rc);
 	return rc ? rc : 1;
@@ -313,7 +319,7 @@ int unlock_by_given(struct unlock *u)
 	return first;
 }
 
-static int confine(const struct unlock *u)
+int unlock_confine(const struct unlock *u)
 {
 	int rc = unlock_sandbox(u->tpm2_sockets);
 
@@ -342,7 +348,7 @@ int unlock_load_headers(struct unlock *u)
 	}
 	leave_out_slots(u);
 	unlock_tpm2_prepare(u);
-	return confine(u);
+	return unlock_confine(u);
 }
 
 static int do_open(struct unlock *u)
@@ -354,7 +360,7 @@ static int do_open(struct unlock *u)
 	if (fc_secret_given(&u->request.from))
 		return unlock_by_given(u);
 	rc = unlock_open_by_tpm2(u);
-	return rc == FC_EBADKEY ? unlock_by_asking(u) : rc;
+	return rc == FC_EBADKEY && !u->request.unasked ? unlock_by_asking(u) : rc;
 }
 
 /* ---- new slots ---------------------------------------------------------- */
@@ -429,7 +435,7 @@ static int do_create(struct unlock *u)
 	bool given = from->passphrase_file || from->passphrase_fd >= 0, offered = false;
 	int rc = 0;
 
-	rc = confine(u);
+	rc = unlock_confine(u);
 	if (rc)
 		return rc;
 	randombytes_buf(u->reply->master, FC_KEY_BYTES);
@@ -479,34 +485,6 @@ static int do_wrap(struct unlock *u)
 		return unlock_new_tpm2(u, fresh);
 	default:
 		return new_recovery(u, fresh->recovery_file);
-	}
-}
-
-/* ---- one passphrase for several ------------------------------------------ */
-
-/* Gives the line again and again, until nobody can take one any more. */
-static int do_ask(struct unlock *u)
-{
-	const struct fc_secret_from *from = &u->request.from;
-	struct unlock_secret *s = u->secret;
-	int rc = confine(u);
-
-	if (rc)
-		return rc;
-	if (from->passphrase_file || from->passphrase_fd >= 0)
-		rc = unlock_passphrase_given(from, s);
-	else
-		rc = unlock_passphrase_asked(u->request.container, false, s);
-	if (rc)
-		return rc;
-	signal(SIGPIPE, SIG_IGN);
-	for (size_t done = 0, all = s->n + 1;; done %= all) {
-		ssize_t n = done < s->n ? write(u->reply_fd, s->bytes + done, s->n - done)
-					: write(u->reply_fd, "\n", 1);
-
-		if (n < 0 && errno != EINTR)
-			return 0;
-		done += n > 0 ? (size_t)n : 0;
 	}
 }
 
@@ -587,7 +565,7 @@ int main(int argc, char **argv)
 	}
 	status = prepare(&u);
 	if (!status && u.ask) {
-		rc = do_ask(&u);
+		rc = unlock_ask_for_several(&u);
 		status = rc == FC_EINTERRUPTED ? 130 : rc == FC_EBADKEY ? 3 : rc ? 1 : 0;
 	} else if (!status) {
 		status = answer(&u);

@@ -3,6 +3,7 @@
 #ifndef FC_TOOLS_UNLOCK_H
 #define FC_TOOLS_UNLOCK_H
 
+#include "key/tpm2_slot.h"
 #include "unlock_secret.h"
 
 #define UNLOCK_TRIES 3
@@ -31,11 +32,18 @@ int unlock_try_secret(struct unlock *u);
 /* Wraps the reply's key by u->secret into one more slot of the reply. 0 or FC_E*, having said why. */
 int unlock_new_slot(struct unlock *u, const struct fc_kdf_cost *cost);
 
+/* Takes from the helper what it needs no more. 0 or FC_E*, having said so. */
+int unlock_confine(const struct unlock *u);
 /* Reads the header, and confines the helper. 0 or FC_E*, having said why. */
 int unlock_load_headers(struct unlock *u);
 /* By the secrets in the request, any one of them; or by a passphrase that is asked for. */
 int unlock_by_given(struct unlock *u);
 int unlock_by_asking(struct unlock *u);
+
+/* ---- one for several (unlock_several.c) --------------------------------------- */
+
+/* Gives the passphrase, as a line, again and again, until nobody can take one any more. 0 or FC_E*, having said why. */
+int unlock_ask_for_several(struct unlock *u);
 
 /* ---- another master key (unlock_rekey.c) ------------------------------------- */
 
@@ -50,6 +58,11 @@ void unlock_tpm2_prepare(struct unlock *u);
 /* By slots without a PIN, then by those with. 0; FC_EBADKEY: other kinds may be tried (it has said why, if
  * the user did not choose so); FC_EINTERRUPTED. */
 int unlock_open_by_tpm2(struct unlock *u);
+/* By one of them; its PIN is asked for. Likewise. */
+int unlock_open_tpm2_slot(struct unlock *u, unsigned slot, const struct fc_tpm2_slot *t);
+/* u->secret, a passphrase, as the PIN of those that have one, once each. 0; FC_EBADKEY, having said
+ * why if it was not a wrong PIN. */
+int unlock_open_by_pin(struct unlock *u);
 /* A slot sealed by this machine's TPM; a passphrase in `from` is its PIN. 0 or FC_E*, having said why. */
 int unlock_new_tpm2(struct unlock *u, const struct fc_secret_from *from);
 

@@ -49,8 +49,7 @@ static int unseal(struct unlock *u, const struct fc_tpm2_slot *t, size_t n, cons
 	return rc;
 }
 
-/* 0; FC_EBADKEY: other kinds may be tried; FC_EINTERRUPTED. */
-static int open_tpm2_slot(struct unlock *u, unsigned slot, const struct fc_tpm2_slot *t)
+int unlock_open_tpm2_slot(struct unlock *u, unsigned slot, const struct fc_tpm2_slot *t)
 {
 	/* each wrong PIN counts: a program that knows one answer shall not lock it */
 	int tries = !t->pin || unlock_program_there() ? 1 : UNLOCK_TRIES;
@@ -59,7 +58,9 @@ static int open_tpm2_slot(struct unlock *u, unsigned slot, const struct fc_tpm2_
 
 	for (int i = 0; i < tries && rc == FC_EACCESS; i++) {
 		if (t->pin) {
-			rc = unlock_pin_asked(u->request.container, u->secret);
+			rc = unlock_pin_asked(u->request.container,
+					      u->request.rekey ? "none: that key is dropped" : "none: another key",
+					      u->secret);
 			if (rc == FC_EINTERRUPTED)
 				return rc;
 			if (rc || !u->secret->n)
@@ -71,6 +72,33 @@ static int open_tpm2_slot(struct unlock *u, unsigned slot, const struct fc_tpm2_
 	}
 	if (rc)
 		unlock_say("slot %u of %s: %s", slot, u->request.container, why);
+	return rc ? FC_EBADKEY : 0;
+}
+
+int unlock_open_by_pin(struct unlock *u)
+{
+	const struct fc_header *h = &u->headers->copy[u->headers->newest];
+	struct unlock_secret *s = u->secret;
+	struct fc_tpm2_slot t;
+	const char *why;
+	int rc = FC_EBADKEY;
+
+	memcpy(s->last, s->bytes, s->n);
+	s->last_n = s->n;
+	for (unsigned i = 0; i < FC_SLOTS && rc; i++) {
+		const struct fc_slot *slot = &h->slots[i];
+
+		if (!slot->used || slot->kind != FC_SLOT_KIND_TPM2 || fc_tpm2_slot_decode(&t, slot) || !t.pin)
+			continue;
+		why = u->tpm2_why;
+		memcpy(s->bytes, s->last, s->last_n);
+		rc = u->tpm2 ? u->tpm2 : unseal(u, &t, s->last_n, &why);
+		/* that it is not the PIN tells little: it was given as a passphrase */
+		if (rc && rc != FC_EACCESS)
+			unlock_say("slot %u of %s: %s", i, u->request.container, why);
+	}
+	if (rc)
+		s->kind = FC_SLOT_KIND_PASSPHRASE;
 	return rc ? FC_EBADKEY : 0;
 }
 
@@ -92,11 +120,12 @@ int unlock_open_by_tpm2(struct unlock *u)
 		for (unsigned i = 0; !u->headers->status[c] && i < FC_SLOTS && rc == FC_EBADKEY; i++) {
 			const struct fc_slot *s = &u->headers->copy[c].slots[i];
 
-			if (!s->used || s->kind != FC_SLOT_KIND_TPM2 || fc_tpm2_slot_decode(&t, s) || t.pin != pass / 2)
+			if (!s->used || s->kind != FC_SLOT_KIND_TPM2 || fc_tpm2_slot_decode(&t, s) ||
+			    t.pin != pass / 2 || (t.pin && u->request.unasked))
 				continue;
 			if (pass % 2 && !u->headers->status[!c] && fc_slot_same(s, &u->headers->copy[!c].slots[i]))
 				continue;
-			rc = open_tpm2_slot(u, i, &t);
+			rc = unlock_open_tpm2_slot(u, i, &t);
 		}
 	}
 	return rc;

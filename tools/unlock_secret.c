@@ -198,12 +198,12 @@ int unlock_passphrase_asked(const char *container, bool fresh, struct unlock_sec
 	return ask(prompt, s->bytes, sizeof(s->bytes), &s->n);
 }
 
-int unlock_pin_asked(const char *container, struct unlock_secret *s)
+int unlock_pin_asked(const char *container, const char *none, struct unlock_secret *s)
 {
 	char prompt[PATH_MAX + 128];
 	int rc;
 
-	terminal_text(prompt, sizeof(prompt), "TPM PIN for %s (none: another key): ", container);
+	terminal_text(prompt, sizeof(prompt), "TPM PIN for %s (%s): ", container, none);
 	rc = unlock_ask(prompt, s->bytes, sizeof(s->bytes), &s->n);
 	return rc == FC_ENXIO ? unlock_program_ask(prompt, s->bytes, sizeof(s->bytes), &s->n) : rc;
 }

@@ -29,8 +29,8 @@ int unlock_key_file_given(const char *path, bool fresh, struct unlock_secret *s)
 int unlock_recovery_given(const char *path, struct unlock_secret *s);
 /* Asks on the terminal, or by a program (unlock_program.h); a new passphrase twice, until both agree. */
 int unlock_passphrase_asked(const char *container, bool fresh, struct unlock_secret *s);
-/* Likewise for a TPM slot's PIN; no bytes: another key shall open it. Silent where nobody is asked. */
-int unlock_pin_asked(const char *container, struct unlock_secret *s);
+/* Likewise for a TPM slot's PIN; no bytes: what `none` tells is to happen. Silent where nobody is asked. */
+int unlock_pin_asked(const char *container, const char *none, struct unlock_secret *s);
 /* Draws a code and writes it to a new file, to standard output for "-", or for
  * NULL shows it on the terminal. */
 int unlock_recovery_drawn(const char *path, const char *container, struct unlock_secret *s);

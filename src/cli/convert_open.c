@@ -30,7 +30,7 @@ static void recall_seen(struct fc_convert_job *job, struct fc_fs_options *o)
 {
 	struct fc_seen seen;
 
-	if (fc_state_path(job->journal.uuid, NULL, job->state_file)) {
+	if (fc_state_path(job->journal.uuid, job->dir, job->state_file)) {
 		job->state_file[0] = '\0';
 		return;
 	}
@@ -222,6 +222,7 @@ int fc_convert_mount(struct fc_convert_job *job)
 	m->mountpoint_arg = job->dir;
 	m->uuid = job->journal.uuid;
 	m->key = job->key.reply;
+	fc_mount_for_owner(m);
 	fc_convert_report_end();
 	status = fc_mount_run(m);
 	fc_mount_free(m);

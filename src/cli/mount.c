@@ -198,6 +198,16 @@ void fc_mount_free(struct fc_mount_job *job)
 	free(job);
 }
 
+void fc_mount_for_owner(struct fc_mount_job *job)
+{
+	char why[512];
+	struct stat st;
+
+	if (!geteuid() && !job->options.allow_other && !lstat(job->mountpoint_arg, &st) && st.st_uid &&
+	    fc_mount_options_parse(&job->options, "allow_other", why, sizeof(why)))
+		fc_cli_say("warning: its owner cannot be let in to %s: %s", job->mountpoint_arg, why);
+}
+
 int fc_mount_run(struct fc_mount_job *job)
 {
 	merge_sources(job);

@@ -31,6 +31,7 @@ struct fc_mount_job {
 	const uint8_t *uuid; /* that the container must have; NULL: any */
 	/* That opens it, when it is at hand: nothing is asked. The caller's, who keeps it until the mount answers. */
 	struct fc_unlock_reply *key;
+	bool unasked; /* only by what asks nobody */
 	bool foreground, accept_older, trace_requests;
 	int ready_fd; /* a byte is written to it when the mount answers; -1 none */
 	/* from mount_check.c on */
@@ -53,6 +54,8 @@ struct fc_mount_job {
 /* A job with nothing given; NULL: out of memory, having said so. */
 struct fc_mount_job *fc_mount_new(void);
 void fc_mount_free(struct fc_mount_job *job);
+/* Root mounts a protected directory of somebody else: lets its owner in, and whom the modes permit. */
+void fc_mount_for_owner(struct fc_mount_job *job);
 /* Each returns an exit status, having said what is wrong. */
 /* Mounts as given. In the background: returns when it answers, or failed. */
 int fc_mount_run(struct fc_mount_job *job);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/lock.h"
+#include "key/tpm2_slot.h"
 #include "secret/secret.h"
 
 enum { OPT_YES = FC_OPT_OWN };
@@ -75,6 +76,15 @@ static bool agreed(void)
 	return !strcasecmp(answer, "y") || !strcasecmp(answer, "yes");
 }
 
+static const char *secret_name(const struct fc_slot *s)
+{
+	struct fc_tpm2_slot t;
+
+	if (s->kind != FC_SLOT_KIND_TPM2)
+		return "secret";
+	return !fc_tpm2_slot_decode(&t, s) && t.pin ? "PIN" : "key, which the TPM has,";
+}
+
 static int ask_drop(const struct fc_rekey_job *job)
 {
 	const struct fc_header *h = fc_key_public(&job->key);
@@ -86,7 +96,8 @@ static int ask_drop(const struct fc_rekey_job *job)
 		if (!h->slots[i].used || successor(job, i))
 			continue;
 		fc_key_slot_text(h, i, text);
-		fc_cli_say("%s will not open %s any more: its secret was not given", text, job->path);
+		fc_cli_say("%s will not open %s any more: its %s was not given", text, job->path,
+			   secret_name(&h->slots[i]));
 		drops++;
 	}
 	if (!drops || job->yes)
@@ -213,7 +224,8 @@ const struct fc_command fc_command_rekey = {
 	.help = "  --yes                        goes on when there are keys whose secret is not given: these\n"
 		"                               open it no more\n" FC_HELP_SECRET
 		"                               one that opens it now, each may be repeated: give all that shall\n"
-		"                               go on opening it; without any, a passphrase is asked for\n"
+		"                               go on opening it; without any, a passphrase is asked for;\n"
+		"                               what the TPM opens goes along, with its PIN as a passphrase\n"
 		"Works while it is mounted, too. What interrupts it does no harm: the next mount, or another\n"
 		"rekey, goes on. Old header backups open nothing when it is done: make a new one.\n",
 	.run = run,

@@ -405,6 +405,7 @@ static int unlock_and_open(struct fc_mount_job *job, struct fc_fs **fs)
 		.container = job->container,
 		.container_fd = job->fd,
 		.from = job->from,
+		.unasked = job->unasked,
 	};
 	struct fc_unlock_reply *reply;
 	int status = job->key ? take_key(job, &reply) : fc_cli_unlock(&request, &reply);

@@ -16,13 +16,24 @@
 #define OF_MACHINE "/var/lib/fusecrypt"
 #define TEXT_MAX 256
 
+/* Of what root mounts for others there is one record, with HOME (a shell) and without (a login). */
+static bool of_machine(const char *name, const char *mountpoint)
+{
+	char path[sizeof(OF_MACHINE) + FC_UUID_TEXT];
+	struct stat st;
+
+	snprintf(path, sizeof(path), OF_MACHINE "/%s", name);
+	return !geteuid() && (!access(path, F_OK) || (mountpoint && !lstat(mountpoint, &st) && st.st_uid));
+}
+
 int fc_state_path(const uint8_t uuid[FC_UUID_BYTES], const char *mountpoint, char *path)
 {
 	char dir[PATH_MAX], name[FC_UUID_TEXT];
 	int rc;
 
+	fc_format_uuid(uuid, name);
 	/* writing inside the mount would be a request to the mount itself */
-	if (!fc_place_of_user("XDG_STATE_HOME", ".local/state", dir) ||
+	if (of_machine(name, mountpoint) || !fc_place_of_user("XDG_STATE_HOME", ".local/state", dir) ||
 	    (mountpoint && fc_place_inside(dir, mountpoint))) {
 		if (geteuid())
 			return FC_ENOENT;
@@ -31,7 +42,6 @@ int fc_state_path(const uint8_t uuid[FC_UUID_BYTES], const char *mountpoint, cha
 	rc = fc_place_make(dir, 0700);
 	if (rc)
 		return rc;
-	fc_format_uuid(uuid, name);
 	return snprintf(path, PATH_MAX, "%s/%s", dir, name) < PATH_MAX ? 0 : FC_ENAMETOOLONG;
 }
 

@@ -8,8 +8,9 @@
  *   tag 32 HEXADECIMAL DIGITS
  *
  * Its time of modification tells when that was. Lies in
- * ${XDG_STATE_HOME:-~/.local/state}/fusecrypt, or, for root without HOME and
- * when that would be inside the mount itself, in /var/lib/fusecrypt.
+ * ${XDG_STATE_HOME:-~/.local/state}/fusecrypt, or, for root, in /var/lib/fusecrypt: without HOME,
+ * when it would be inside the mount itself, when the mount point belongs to somebody else, and
+ * where there is one already.
  */
 #ifndef FC_CLI_STATE_H
 #define FC_CLI_STATE_H

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/mount.h"
 #include "cli/targets.h"
+#include "key/tpm2_slot.h"
 
 enum { OPT_ALL = FC_OPT_OWN };
 
@@ -43,7 +44,8 @@ static void ask_end(struct unlocking *u)
 	waitpid(u->pid, NULL, 0);
 }
 
-static int mount_one(const struct fc_protected *entry, struct unlocking *u)
+/* unasked: by its TPM alone; cleared where it has a secret of its own. */
+static int mount_by(const struct fc_protected *entry, struct unlocking *u, bool *unasked)
 {
 	struct fc_mount_job *job = fc_mount_new();
 	char why[512];
@@ -58,21 +60,37 @@ static int mount_one(const struct fc_protected *entry, struct unlocking *u)
 		fc_cli_say("%s: %s", entry->file, why);
 		status = FC_EXIT_FAILED;
 	}
+	fc_mount_for_owner(job);
 	/* its own secret before the one for all */
 	if (!status && !job->options.passphrase_file && !job->options.key_file) {
-		status = ask_once(u);
+		job->unasked = *unasked;
+		status = *unasked ? 0 : ask_once(u);
 		job->from = u->from;
-		if (u->fd >= 0) {
+		if (u->fd >= 0 && !*unasked) {
 			job->from.passphrase_file = NULL;
 			job->from.passphrase_fd = u->fd;
 		}
-	} else if (fc_secret_given(&u->from) && !u->once) {
-		job->from = u->from;
+	} else {
+		*unasked = false;
+		if (fc_secret_given(&u->from) && !u->once)
+			job->from = u->from;
 	}
 	if (!status)
 		status = fc_mount_run(job);
 	fc_mount_free(job);
 	return status;
+}
+
+/* What a TPM opens needs no passphrase for all. */
+static int mount_one(const struct fc_protected *entry, struct unlocking *u)
+{
+	bool unasked = u->once && !fc_secret_given(&u->from) && fc_tpm2_unasked(entry->container);
+	int status = mount_by(entry, u, &unasked);
+
+	if (status != FC_EXIT_NO_KEY || !unasked)
+		return status;
+	unasked = false;
+	return mount_by(entry, u, &unasked);
 }
 
 static int unlock_one(const struct fc_protected *entry, void *arg)
@@ -140,8 +158,8 @@ const struct fc_command fc_command_unlock = {
 	.name = "unlock",
 	.arguments = "DIR...|--all [SECRET]",
 	.summary = "mounts protected directories",
-	.help = "  --all                        all that are registered; one passphrase is asked for and tried on "
-		"each\n"
+	.help = "  --all                        all that are registered; what a TPM opens without a PIN is not asked\n"
+		"                               for; for the others one passphrase is asked for and tried on each\n"
 		"  --passphrase-file FILE, --passphrase-fd N, --key-file FILE, --recovery-code-file FILE\n"
 		"                               as of mount; what `fusecrypt list` shows as options is used too\n",
 	.run = run,

@@ -99,6 +99,8 @@ static void build_args(struct arguments *a, const char *helper, const struct fc_
 	if (r->create)
 		arg(a, "--kdf", r->kdf);
 	arg_number(a, "--slots", a->slots, r->slots ? (int)r->slots : -1);
+	if (r->unasked)
+		a->v[a->n++] = "--unasked";
 	if (r->wrap)
 		wrap_args(a, r);
 	arg(a, "--passphrase-file", r->from.passphrase_file);

@@ -36,6 +36,7 @@ struct fc_unlock_request {
 	/* Creating: recovery_file is written, not read; without passphrase and
 	 * key file, a passphrase is asked for, twice, and a recovery code is offered. */
 	struct fc_secret_from from;
+	bool unasked;   /* opening: only by what asks nobody, a TPM slot without a PIN */
 	uint32_t slots; /* opening: only these may open it, a bit each; 0: all */
 	/* Opening: wrap the key in one more slot too, reply->slots[0] */
 	bool wrap;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "key/tpm2_slot.h"
 
+#include <fcntl.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "secret/secret.h"
 #include "util/le.h"
@@ -65,4 +68,26 @@ int fc_tpm2_pin(const struct fc_tpm2_slot *t, const void *pin, size_t n, uint8_t
 	}
 	fc_secret_free(keys);
 	return rc;
+}
+
+bool fc_tpm2_unasked(const char *container)
+{
+	struct fc_headers *h = malloc(sizeof(*h));
+	int fd = open(container, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct fc_io *io = NULL;
+	struct fc_tpm2_slot t;
+	bool found = false;
+
+	if (h && fd >= 0 && !fc_io_file(fd, true, &io) && !fc_headers_load(io, h))
+		for (unsigned i = 0; i < FC_SLOTS; i++) {
+			const struct fc_slot *s = &h->copy[h->newest].slots[i];
+
+			found |= s->used && s->kind == FC_SLOT_KIND_TPM2 && !fc_tpm2_slot_decode(&t, s) && !t.pin;
+		}
+	if (io)
+		fc_io_close(io);
+	else if (fd >= 0)
+		close(fd);
+	free(h);
+	return found;
 }

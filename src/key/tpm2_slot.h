@@ -34,6 +34,9 @@ void fc_tpm2_slot_encode(const struct fc_tpm2_slot *t, struct fc_slot *slot);
 /* Any bytes are safe. 0, FC_ENEWER: of a later version, FC_ECORRUPT. */
 int fc_tpm2_slot_decode(struct fc_tpm2_slot *t, const struct fc_slot *slot);
 
+/* Has that container a slot that a TPM opens without asking for anything? Not if it cannot be read. */
+bool fc_tpm2_unasked(const char *container);
+
 /* 0 or as of fc_kdf_stretch. The outputs should lie in secret memory. */
 int fc_tpm2_pin(const struct fc_tpm2_slot *t, const void *pin, size_t n, uint8_t auth[32], uint8_t addition[32]);
 

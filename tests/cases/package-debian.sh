@@ -21,7 +21,7 @@ for file in bin/fusecrypt libexec/fusecrypt-unlock sbin/mount.fusecrypt sbin/umo
 	lib/systemd/system-sleep/fusecrypt share/bash-completion/completions/fusecrypt \
 	share/zsh/vendor-completions/_fusecrypt share/fish/vendor_completions.d/fusecrypt.fish \
 	share/man/man1/fusecrypt.1.gz share/man/man5/fusecrypt-format.5.gz share/man/man8/fusecrypt-unlock.8.gz \
-	share/man/man8/mount.fusecrypt.8.gz share/man/man8/umount.fusecrypt.8.gz; do
+	share/man/man8/mount.fusecrypt.8.gz share/man/man8/umount.fusecrypt.8.gz share/pam-configs/fusecrypt; do
 	[ -e "tree/usr/$file" ] || fail "the package has no $file"
 done
 for page in "$SOURCE"/man/*.[1-9]; do

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A protected home, which the machine registered, is there for its user after a login; it and what the user
-# registered inside follow the login's passphrase when that is changed.
+# A home that root protected is there for its user after a login; it and what the user registered inside follow the login's passphrase when that is changed.
 # shellcheck source=tests/cases/lib.sh
 . "$SOURCE/tests/cases/lib.sh"
 # shellcheck source=tests/cases/lib-registry.sh
@@ -16,20 +15,22 @@ FUSECRYPT=$W/src/fusecrypt
 H=$W/home/bob
 printf 'open sesame\n' >"$W/pass"
 
-# root protects bob's home: its entry lies in /etc, and lets its user in
-mkdir "$W/var"
+# root protects bob's home: its entry lies in /etc, and what root mounts lets its user in
+R=$W/root # of a shell of root's
+mkdir "$W/var" "$R"
 mkdir -p /var/lib/fusecrypt
 host_mount /var/lib/fusecrypt --bind "$W/var"
-FC_HOME=$W/rootreg HOME=$W/rootreg
-register "$H" "$W/pass" allow_other
-mkdir -p /etc/fusecrypt
-mv "$FC_HOME/.config/fusecrypt/bob.dir" /etc/fusecrypt/
-chmod 644 /etc/fusecrypt/bob.dir
+echo "was there" >"$H/kept"
+chown bob: "$H/kept"
+status 0 env HOME="$R" "$FUSECRYPT" protect "$H" --kdf interactive --passphrase-file "$W/pass"
+equal "$("$FUSECRYPT" list --json | py -c 'import json, sys
+print(*[(d["directory"], d["of_machine"]) for d in json.load(sys.stdin)["directories"] if d["directory"].endswith("/bob")])')" \
+	"('$H', True)" "what is registered"
+equal "$(as bob cat "$H/kept")" "was there" "what its user reads, left unlocked"
+equal "$(stat -c '%U %a' "$H")" "bob 700" "the home"
+[ -n "$(ls "$W/var")" ] || fail "the generation that protect saw is not in /var/lib/fusecrypt"
+[ ! -e "$R/.local/state/fusecrypt/$(ls "$W/var")" ] || fail "there are two records of the generation seen"
 unset HOME
-"$FUSECRYPT" mount "$H.fusecrypt" "$H" -o allow_other --passphrase-file "$W/pass"
-chown bob: "$H"
-chmod 700 "$H"
-"$FUSECRYPT" umount "$H"
 status 0 "$FUSECRYPT" lock "$H"
 is() {
 	local got=locked
@@ -44,7 +45,7 @@ log_is_empty
 as bob sh -c 'echo text >"$1/file"' sh "$H"
 equal "$(stat -c %U "$H/file")" bob "owner of what bob writes"
 ! as eve ls "$H" 2>/dev/null || fail "others see a home of mode 0700"
-[ -n "$(ls "$W/var")" ] || fail "the generation seen is not in /var/lib/fusecrypt"
+equal "$(as bob cat "$H/kept")" "was there" "what was in it"
 [ ! -e "$H/.local" ] || fail "root wrote into the home"
 
 # another protected directory inside it, bob's own
@@ -114,4 +115,25 @@ login bob "by root alone" authenticate open_session close_session
 logged 'no key opens'
 is "$H" locked "with another login passphrase"
 status 0 "$FUSECRYPT" unlock "$H" --passphrase-file "$W/new"
+equal "$(as bob cat "$H/kept")" "was there" "what its user reads when root unlocks it"
 status 0 "$FUSECRYPT" lock "$H"
+
+# an older copy is noticed, whether a shell or a login saw the newest
+cp --sparse=always "$H.fusecrypt" "$W/older"
+status 0 env HOME="$R" "$FUSECRYPT" unlock "$H" --passphrase-file "$W/new"
+as bob sh -c 'echo more >"$1/file"' sh "$H"
+status 0 "$FUSECRYPT" lock "$H"
+cp --sparse=always "$H.fusecrypt" "$W/newest"
+cp --sparse=always "$W/older" "$H.fusecrypt"
+printf 'bob:even more open\n' | chpasswd
+login bob "even more open" authenticate open_session close_session
+logged 'older copy was put back'
+is "$H" locked "as an older copy"
+cp --sparse=always "$W/newest" "$H.fusecrypt"
+login bob "even more open" authenticate open_session close_session
+log_is_empty
+
+# back again: its user's own
+status 0 "$FUSECRYPT" unprotect "$H" --passphrase-file "$W/new"
+equal "$(stat -c '%U %a' "$H" "$H/kept" | tr '\n' ' ')" "bob 700 bob 644 " "an ordinary home again"
+[ -z "$(ls /etc/fusecrypt)" ] || fail "it is registered still"

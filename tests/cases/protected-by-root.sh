@@ -44,6 +44,8 @@ said 'locked by root'
 status 0 fc unlock --all --passphrase-file "$CASE_TMP/pass"
 state_is "$H/u" unlocked
 state_is "$H/a" unlocked
+as_user ls "$H/u" >/dev/null || fail "whom it belongs to cannot read what root unlocked"
+! as_user ls "$H/a" 2>/dev/null || fail "a user sees what is root's"
 status 0 fc lock --all
 # not believed: a user could have written it
 chown fctest-a /etc/fusecrypt/u.dir
