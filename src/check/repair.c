@@ -111,10 +111,12 @@ static uint64_t count_inodes(const struct fc_checker *c)
 static int commit(struct fc_checker *c)
 {
 	struct fc_fs *fs = c->fs;
+	uint64_t cap = fs->forest.space.cap, least;
 	int r;
 
 	fs->forest.txg = next_generation(c);
 	fs->inodes = count_inodes(c);
+	fs->forest.space.cap = 0; /* mending may take some blocks more, and the limit may be what is wrong */
 	r = fc_mend_space(c);
 	if (r)
 		return r;
@@ -129,6 +131,8 @@ static int commit(struct fc_checker *c)
 	r = fc_commit(fs, false);
 	if (r)
 		return r;
+	least = fc_space_least_cap(&fs->forest.space);
+	fs->forest.space.cap = cap && cap < least ? least : cap;
 	return fc_commit(fs, true);
 }
 
