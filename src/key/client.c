@@ -17,7 +17,7 @@
 #include "secret/secret.h"
 
 #define HELPER "fusecrypt-unlock"
-#define ARGS_MAX (48 + 2 * FC_SLOTS)
+#define ARGS_MAX (48 + 8 * FC_SLOTS) /* a secret has four options at the most */
 
 bool fc_secret_given(const struct fc_secret_from *from)
 {
@@ -133,7 +133,7 @@ static void exec_helper(const char *helper, struct arguments *a, const struct fc
 
 	keep_open(reply_fd);
 	keep_open(r->from.passphrase_fd);
-	for (unsigned i = 0; r->rekey && i < r->secrets; i++)
+	for (unsigned i = 0; r->rekey && i < r->secrets && i < FC_SLOTS; i++)
 		keep_open(r->secret[i].passphrase_fd);
 	if (r->wrap)
 		keep_open(r->fresh.passphrase_fd);
