@@ -29,6 +29,7 @@ static struct fc_disk disk;
 static struct fc_fs *fs;
 static struct fc_convert_journal journal;
 static uint64_t steps, stop_at; /* 0: never */
+static bool beside;             /* much room, in small batches: both hands work at once */
 static uint64_t noted[FC_CONVERT_SKIPPED + 1];
 static char last_note[256];
 static uint64_t host_bytes;
@@ -192,7 +193,8 @@ static void setup(void)
 	make_tree();
 	memset(noted, 0, sizeof(noted));
 	steps = stop_at = 0;
-	host_bytes = KEPT + 2 * (192 << 10);
+	host_bytes = beside ? 1ull << 40 : KEPT + 2 * (192 << 10);
+	options.batch_bytes = beside ? 96 << 10 : 0;
 	journal = (struct fc_convert_journal){ .way = FC_CONVERT_IN, .phase = FC_CONVERT_PLACED };
 	journal.container = strdup("/some where\n/box");
 	ck_assert_int_eq(fc_convert_save(staging, &journal), 0);
@@ -332,10 +334,14 @@ static bool stopped_at(enum fc_convert_way way, uint64_t n, bool back)
 	return true;
 }
 
-static void stop_everywhere(enum fc_convert_way way, bool back)
+static void stop_everywhere(enum fc_convert_way way, bool back, bool with_both_hands)
 {
 	uint64_t n = 1;
 	bool more;
+
+	beside = with_both_hands;
+	teardown();
+	setup();
 
 	do {
 		more = stopped_at(way, n, back);
@@ -343,30 +349,70 @@ static void stop_everywhere(enum fc_convert_way way, bool back)
 		teardown();
 		setup();
 	} while (more);
-	ck_assert_uint_gt(n, 100); /* there are steps */
+	ck_assert_uint_gt(n, 60); /* there are steps */
 }
 
 START_TEST(test_in_stopped)
 {
-	stop_everywhere(FC_CONVERT_IN, false);
+	stop_everywhere(FC_CONVERT_IN, false, false);
 }
 END_TEST
 
 START_TEST(test_in_turned)
 {
-	stop_everywhere(FC_CONVERT_IN, true);
+	stop_everywhere(FC_CONVERT_IN, true, false);
 }
 END_TEST
 
 START_TEST(test_out_stopped)
 {
-	stop_everywhere(FC_CONVERT_OUT, false);
+	stop_everywhere(FC_CONVERT_OUT, false, false);
 }
 END_TEST
 
 START_TEST(test_out_turned)
 {
-	stop_everywhere(FC_CONVERT_OUT, true);
+	stop_everywhere(FC_CONVERT_OUT, true, false);
+}
+END_TEST
+
+/* What is larger than a batch goes in parts, each read back while the next is copied. */
+START_TEST(test_beside)
+{
+	uint64_t want;
+
+	beside = true;
+	teardown();
+	setup();
+	want = print_tree();
+	ck_assert_int_eq(run(), 0);
+	ck_assert_uint_eq(journal.split.ino, 0);
+	check_in_container(want);
+	ck_assert_uint_eq(noted[FC_CONVERT_FAILED], 0);
+}
+END_TEST
+
+START_TEST(test_in_stopped_beside)
+{
+	stop_everywhere(FC_CONVERT_IN, false, true);
+}
+END_TEST
+
+START_TEST(test_in_turned_beside)
+{
+	stop_everywhere(FC_CONVERT_IN, true, true);
+}
+END_TEST
+
+START_TEST(test_out_stopped_beside)
+{
+	stop_everywhere(FC_CONVERT_OUT, false, true);
+}
+END_TEST
+
+START_TEST(test_out_turned_beside)
+{
+	stop_everywhere(FC_CONVERT_OUT, true, true);
 }
 END_TEST
 
@@ -472,6 +518,11 @@ int main(void)
 	tcase_add_test(t, test_in_turned);
 	tcase_add_test(t, test_out_stopped);
 	tcase_add_test(t, test_out_turned);
+	tcase_add_test(t, test_beside);
+	tcase_add_test(t, test_in_stopped_beside);
+	tcase_add_test(t, test_in_turned_beside);
+	tcase_add_test(t, test_out_stopped_beside);
+	tcase_add_test(t, test_out_turned_beside);
 	tcase_add_test(t, test_split_file_changed);
 	tcase_add_test(t, test_look);
 	tcase_add_test(t, test_journal);

@@ -106,8 +106,8 @@ static int piece_in(struct fc_cv *c, const char *path, int fd)
 
 	if (r)
 		return r;
-	begin = end > c->batch_room ? (end - c->batch_room) & ~(uint64_t)(FC_BLOCK - 1) : 0;
-	r = fc_cv_copy_in(c, fd, s->cino, begin, end, &here);
+	begin = end > c->batch.most ? (end - c->batch.most) & ~(uint64_t)(FC_BLOCK - 1) : 0;
+	r = fc_cv_copy_in(c, fd, s->cino, begin, &end, UINT64_MAX, &here);
 	if (!r)
 		r = fc_fs_commit(c->fs);
 	if (r)
@@ -208,11 +208,11 @@ static int piece_out(struct fc_cv *c, int fd)
 
 	if (r)
 		return r;
-	end = s->size - begin > c->batch_room ? (begin + c->batch_room) & ~(uint64_t)(FC_BLOCK - 1) : s->size;
+	end = s->size - begin > c->batch.most ? (begin + c->batch.most) & ~(uint64_t)(FC_BLOCK - 1) : s->size;
 	/* what is there from an interrupted piece would show through holes */
 	if (ftruncate(fd, (off_t)begin))
 		return fc_cv_errno(errno);
-	r = fc_cv_copy_out(c, s->cino, fd, begin, end, &there);
+	r = fc_cv_copy_out(c, s->cino, fd, begin, &end, UINT64_MAX, &there);
 	if (!r && (ftruncate(fd, (off_t)end) || fsync(fd)))
 		r = fc_cv_errno(errno);
 	if (!r)
