@@ -416,6 +416,74 @@ START_TEST(test_out_turned_beside)
 }
 END_TEST
 
+#define DEPTH 5000
+
+/* Goes down from data by a name on each level, which it makes if need be; a descriptor of the last. */
+static int go_down(bool make)
+{
+	int fd = open(at("s/data"), O_RDONLY | O_DIRECTORY), next;
+
+	for (int i = 0; i < DEPTH; i++) {
+		if (make)
+			ck_assert_int_eq(mkdirat(fd, "down", 0700), 0);
+		next = openat(fd, "down", O_RDONLY | O_DIRECTORY);
+		ck_assert_msg(next >= 0, "level %d: %s", i, strerror(errno));
+		close(fd);
+		fd = next;
+	}
+	return fd;
+}
+
+static void remove_upwards(int fd)
+{
+	for (int i = 0; i < DEPTH; i++) {
+		int up = openat(fd, "..", O_RDONLY | O_DIRECTORY);
+
+		ck_assert_int_ge(up, 0);
+		close(fd);
+		fd = up;
+		ck_assert_int_eq(unlinkat(fd, "down", AT_REMOVEDIR), 0);
+	}
+	close(fd);
+}
+
+/* Deeper than any path may be long, and than a stack would be. */
+START_TEST(test_deep_tree)
+{
+	struct fc_attr attr = { .ino = FC_INO_ROOT };
+	struct fc_convert_totals t;
+	int fd = go_down(true), file;
+	char text[8] = "";
+
+	file = openat(fd, "bottom", O_WRONLY | O_CREAT, 0600);
+	ck_assert_int_eq(write(file, "deep", 4), 4);
+	close(file);
+	close(fd);
+	fd = open(at("s/data"), O_RDONLY | O_DIRECTORY);
+	ck_assert_int_eq(fc_convert_look_in(fd, &options, &t), 0);
+	ck_assert_uint_eq(t.directories, 4 + DEPTH);
+	close(fd);
+	host_bytes = 1ull << 40;
+	ck_assert_int_eq(run(), 0);
+	ck_assert_int_eq(access(at("s/data"), F_OK), -1);
+	for (int i = 0; i <= DEPTH; i++) {
+		ck_assert_int_eq(fc_fs_lookup(fs, attr.ino, i < DEPTH ? "down" : "bottom", &attr), 0);
+		fc_fs_forget(fs, attr.ino, 1);
+	}
+	ck_assert_uint_eq(attr.size, 4);
+	journal.way = FC_CONVERT_OUT;
+	journal.phase = FC_CONVERT_PLACED;
+	ck_assert_int_eq(run(), 0);
+	fd = go_down(false);
+	file = openat(fd, "bottom", O_RDONLY);
+	ck_assert_int_eq(read(file, text, sizeof(text)), 4);
+	ck_assert_str_eq(text, "deep");
+	close(file);
+	ck_assert_int_eq(unlinkat(fd, "bottom", 0), 0);
+	remove_upwards(fd);
+}
+END_TEST
+
 /* ---- what is noticed ---------------------------------------------------------------------- */
 
 /* Stops while large is split. */
@@ -523,6 +591,7 @@ int main(void)
 	tcase_add_test(t, test_in_turned_beside);
 	tcase_add_test(t, test_out_stopped_beside);
 	tcase_add_test(t, test_out_turned_beside);
+	tcase_add_test(t, test_deep_tree);
 	tcase_add_test(t, test_split_file_changed);
 	tcase_add_test(t, test_look);
 	tcase_add_test(t, test_journal);
