@@ -541,35 +541,6 @@ START_TEST(test_look)
 }
 END_TEST
 
-START_TEST(test_journal)
-{
-	struct fc_convert_journal j;
-	char text[4096];
-	ssize_t n;
-	int fd;
-
-	ck_assert_int_eq(fc_convert_load(staging, &j), 0);
-	ck_assert_str_eq(j.container, journal.container);
-	fc_convert_journal_free(&j);
-	fd = open(at("s/journal"), O_RDWR);
-	n = read(fd, text, sizeof(text));
-	ck_assert_int_gt(n, 100);
-	/* any change makes it another one, or none */
-	for (ssize_t i = 0; i < n; i++) {
-		char other = text[i] == 'x' ? 'y' : 'x';
-
-		ck_assert_int_eq(pwrite(fd, &other, 1, i), 1);
-		ck_assert_int_eq(fc_convert_load(staging, &j), FC_ECORRUPT);
-		ck_assert_int_eq(pwrite(fd, &text[i], 1, i), 1);
-	}
-	ck_assert_int_eq(ftruncate(fd, n - 1), 0);
-	ck_assert_int_eq(fc_convert_load(staging, &j), FC_ECORRUPT);
-	close(fd);
-	ck_assert_int_eq(unlink(at("s/journal")), 0);
-	ck_assert_int_eq(fc_convert_load(staging, &j), FC_ENOENT);
-}
-END_TEST
-
 int main(void)
 {
 	Suite *s = suite_create("convert");
@@ -594,7 +565,6 @@ int main(void)
 	tcase_add_test(t, test_deep_tree);
 	tcase_add_test(t, test_split_file_changed);
 	tcase_add_test(t, test_look);
-	tcase_add_test(t, test_journal);
 	suite_add_tcase(s, t);
 	runner = srunner_create(s);
 	srunner_run_all(runner, CK_ENV);
