@@ -44,12 +44,14 @@ const struct fc_provider *fc_provider_find(uint32_t cipher)
 }
 
 #ifdef FC_HAVE_LIBCRYPTO
+/* libsodium knows what the processor has once it is initialised: a new container's cipher is chosen
+ * before anything else is asked of it. */
 static bool hardware_aes(void)
 {
 #ifdef __aarch64__
 	return (getauxval(AT_HWCAP) & HWCAP_AES) != 0;
 #else
-	return crypto_aead_aes256gcm_is_available();
+	return !fc_secret_init() && crypto_aead_aes256gcm_is_available();
 #endif
 }
 #endif

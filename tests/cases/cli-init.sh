@@ -35,6 +35,11 @@ for cipher in xchacha20-poly1305 aes-256-gcm; do
 	[ $code -eq 0 ] || { [ $code -eq 1 ] && [ $cipher = aes-256-gcm ]; } || fail "$cipher: status $code"
 	[ $code -ne 0 ] || equal "$(fc status "box-$cipher" | sed -n 's/^cipher *//p')" "$cipher" "cipher"
 done
+# auto is AES where the processor has it and libcrypto is built in
+if grep -q '^flags.* aes .*pclmulqdq\|^flags.* pclmulqdq .* aes ' /proc/cpuinfo && ldd "$FUSECRYPT" | grep -q libcrypto; then
+	fc init box-auto --kdf interactive --passphrase-file pass
+	equal "$(fc status box-auto | sed -n 's/^cipher *//p')" aes-256-gcm "the cipher that is chosen"
+fi
 
 # the size limit is a file system's size; a small log makes a small container
 status 0 fc init small --kdf interactive --passphrase-file pass --size-limit 64M --log-size 256K
