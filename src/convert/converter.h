@@ -21,8 +21,8 @@
 
 #define FC_CV_STAMP "trusted.fusecrypt.times"
 #define FC_CV_BUFFER (1u << 20)
-#define FC_CV_BATCH_BYTES (64ull << 20)
-#define FC_CV_BATCH_NAMES 4096u
+#define FC_CV_BATCH_BYTES (32ull << 20)
+#define FC_CV_BATCH_NAMES 1024u
 #define FC_CV_KEPT (8ull << 20) /* free bytes that no batch takes */
 
 /* ---- names.c -------------------------------------------------------------- */
