@@ -109,7 +109,7 @@ int fc_cv_compare(struct fc_cv *c, const char *path, const struct fc_cv_item *pa
 
 /* ---- the end of a batch --------------------------------------------------------- */
 
-static bool same_stat(const struct stat *a, const struct stat *b)
+bool fc_cv_same_stat(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       a->st_nlink == b->st_nlink && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
@@ -126,7 +126,7 @@ static int changed(struct fc_cv *c, const struct fc_cv_item *item)
 
 	if (r)
 		return r;
-	return fstatat(c->at_fd, name, &st, AT_SYMLINK_NOFOLLOW) || !same_stat(&st, &item->st);
+	return fstatat(c->at_fd, name, &st, AT_SYMLINK_NOFOLLOW) || !fc_cv_same_stat(&st, &item->st);
 }
 
 /* The same for all that may be changed: what the container holds nobody changes. */

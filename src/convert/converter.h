@@ -268,6 +268,8 @@ int fc_cv_unlink_container(struct fc_cv *c, const char *path);
 /* Is it on both sides alike? 1, 0, or an error. part: the last part of the content, which is all that
  * is compared of it; NULL: all of it, by reading both sides. */
 int fc_cv_compare(struct fc_cv *c, const char *path, const struct fc_cv_item *part);
+/* Of an inode that nobody has changed in between. */
+bool fc_cv_same_stat(const struct stat *a, const struct stat *b);
 /* A regular file of the host to read. A descriptor or FC_E*. */
 int fc_cv_open_file(struct fc_cv *c, const char *path);
 
