@@ -206,6 +206,28 @@ START_TEST(test_out_turned_beside)
 }
 END_TEST
 
+/* What cannot be read back is not deleted, whichever hand meets it; afterwards it goes on. */
+START_TEST(test_read_errors)
+{
+	uint64_t want, met = 0;
+
+	for (uint64_t n = 1; n < 60; n += 2) {
+		beside = n / 2 % 2;
+		teardown();
+		setup();
+		want = print_tree();
+		fc_io_sim_fail(disk.sim, FC_SIM_READ, n, FC_EIO, true);
+		met += run() != 0;
+		fc_io_sim_fail(disk.sim, FC_SIM_READ, 0, 0, false);
+		fc_fs_abandon(fs);
+		mount_disk();
+		ck_assert_msg(!run(), "read %d: %s", (int)n, last_note);
+		check_in_container(want);
+	}
+	ck_assert_uint_gt(met, 5);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const test[] = {
@@ -221,6 +243,7 @@ int main(void)
 		test_in_turned_beside,
 		test_out_stopped_beside,
 		test_out_turned_beside,
+		test_read_errors,
 		NULL,
 	};
 
