@@ -8,7 +8,7 @@
  *
  * Names are moved in batches: copied; durable; read back past the caches and compared;
  * and only then taken away where they came from. So at any moment each name is whole
- * on one side. A name that is on both sides after a crash is compared (settled): is
+ * on one side. While one batch is read back the next is copied, where there is room. A name that is on both sides after a crash is compared (settled): is
  * the copy whole, the move is completed; else the copy is dropped.
  *
  * A file larger than the free space is split, one at a time: the host has its bytes
@@ -94,7 +94,8 @@ struct fc_convert_options {
 	int (*host_free)(void *arg, uint64_t *bytes);
 	/* Pieces and batches take at most that many bytes; 0: 64 MiB. For tests. */
 	uint64_t batch_bytes;
-	/* path: below the directory, "" is itself. Any thread but one at a time. */
+	/* These three come from any thread, but only one of them at a time. */
+	/* path: below the directory, "" is itself. */
 	void (*note)(void *arg, enum fc_convert_note what, const char *path, int error);
 	/* Bytes and names moved since the start of this run. */
 	void (*progress)(void *arg, uint64_t bytes, uint64_t names);

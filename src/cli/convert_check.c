@@ -70,7 +70,7 @@ static int check_file_system(const struct fc_convert_job *job)
 		return FC_EXIT_FAILED;
 	}
 	if (!S_ISDIR(st.st_mode))
-		return say(FC_EXIT_FAILED, job->arg, "is not a directory");
+		return say(FC_EXIT_FAILED, job->arg, "is not a directory: move it into one, and protect that");
 	if (st.st_dev != up.st_dev)
 		return say(FC_EXIT_FAILED, job->arg,
 			   "is a mount point: its content cannot be moved aside; protect a directory inside it");
@@ -79,9 +79,11 @@ static int check_file_system(const struct fc_convert_job *job)
 			   "lies on a network file system, or one of FUSE: other machines could write to it "
 			   "meanwhile; make a container with `fusecrypt init`, mount it and copy into it");
 	if (vfs.f_flag & ST_RDONLY)
-		return say(FC_EXIT_FAILED, job->arg, "lies on a file system that is read-only");
+		return say(FC_EXIT_FAILED, job->arg,
+			   "lies on a file system that is read-only: mount it writable first");
 	if (faccessat(job->parent_fd, ".", W_OK | X_OK, AT_EACCESS))
-		return say(FC_EXIT_FAILED, job->parent, "is not yours to write to: DIR is moved aside there");
+		return say(FC_EXIT_FAILED, job->parent,
+			   "is not yours to write to, and DIR is moved aside there: do it as root");
 	if (geteuid() && st.st_uid != geteuid())
 		return say(FC_EXIT_FAILED, job->arg, "has another owner: only the owner or root can protect it");
 	return 0;
@@ -104,7 +106,8 @@ static int check_mounts(const struct fc_convert_job *job, const char *path)
 		if (strncmp(point, path, n) || (point[n] && point[n] != '/'))
 			continue;
 		if (!point[n] && fc_mount_is_ours(&mounts.list[i]))
-			status = say(FC_EXIT_FAILED, job->arg, "is a mounted container already");
+			status = say(FC_EXIT_FAILED, job->arg,
+				     "is a mounted container already: what is in it is protected");
 		else if (!point[n])
 			status = say(FC_EXIT_FAILED, job->arg, "is a mount point: protect a directory inside it");
 		else
@@ -142,7 +145,8 @@ static int check_container(struct fc_convert_job *job)
 	int status = 0;
 
 	if (!parent || stat(parent, &st) || stat(job->dir, &own)) {
-		fc_cli_say("%s cannot be made: %s", job->container, strerror(errno));
+		fc_cli_say("%s cannot be made (%s): choose another place with --container", job->container,
+			   strerror(errno));
 		status = FC_EXIT_FAILED;
 	} else if (fc_path_is_below(parent, job->dir)) {
 		fc_cli_say("%s would lie inside %s, which is to go into it: choose another place", job->container,
@@ -169,7 +173,8 @@ static int look(struct fc_convert_job *job)
 	int dir = open(job->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc, status;
 
 	if (dir < 0) {
-		fc_cli_say("%s cannot be read: %s", job->arg, strerror(errno));
+		fc_cli_say("%s cannot be read (%s): make it readable (chmod u+rwx), or do it as root", job->arg,
+			   strerror(errno));
 		return FC_EXIT_FAILED;
 	}
 	rc = fc_convert_look_in(dir, &job->options, &job->totals);
@@ -178,9 +183,13 @@ static int look(struct fc_convert_job *job)
 		return FC_EXIT_INTERRUPTED;
 	status = rc ? fc_cli_exit(rc) : 0;
 	if (rc)
-		fc_cli_say("%s cannot be looked through: %s; nothing was changed", job->arg, fc_error_text(rc));
+		fc_cli_say("%s cannot be looked through (%s), and nothing was changed: when that is mended, try again",
+			   job->arg, fc_error_text(rc));
 	else if (job->totals.blocked)
-		status = say(FC_EXIT_FAILED, job->arg, "cannot be protected as it is; nothing was changed");
+		status = say(FC_EXIT_FAILED, job->arg,
+			     "cannot be protected as it is, and nothing was changed: unmount what is mounted inside "
+			     "it, then "
+			     "try again");
 	else if (job->totals.stays && !job->skip)
 		status = say(FC_EXIT_FAILED, job->arg,
 			     "has files that cannot be moved, and nothing was changed: make them movable, move them "

@@ -68,7 +68,8 @@ static int lock_container(struct fc_convert_job *job)
 	if (rc == FC_EINUSE)
 		fc_cli_say("%s is in use%s: unmount it first", job->container, who);
 	else
-		fc_cli_say("%s cannot be locked: the file system it lies on has no locks", job->container);
+		fc_cli_say("%s cannot be locked: the file system it lies on has no locks; move it to another one",
+			   job->container);
 	return fc_cli_exit(rc);
 }
 
@@ -106,7 +107,8 @@ int fc_convert_open(struct fc_convert_job *job)
 	status = fc_key_open(&job->key, job->container, true);
 	job->key.reply = reply;
 	if (!status && memcmp(fc_key_public(&job->key)->uuid, job->journal.uuid, FC_UUID_BYTES)) {
-		fc_cli_say("%s is not the container that belongs to %s", job->container, job->arg);
+		fc_cli_say("%s is not the container that belongs to %s: put back the one that was there",
+			   job->container, job->arg);
 		status = FC_EXIT_FAILED;
 	}
 	if (!status)

@@ -83,7 +83,7 @@ static int open_parent(struct fc_convert_job *job)
 	}
 	slash = strrchr(job->dir, '/');
 	if (!slash[1]) {
-		fc_cli_say("the root directory cannot be protected");
+		fc_cli_say("the root directory cannot be protected: protect directories in it");
 		return FC_EXIT_FAILED;
 	}
 	job->name = strdup(slash + 1);
@@ -132,7 +132,7 @@ static int open_staging(struct fc_convert_job *job)
 	}
 	if (!flock(job->staging, LOCK_EX | LOCK_NB))
 		return 0;
-	fc_cli_say("%s is being converted by another process", job->arg);
+	fc_cli_say("%s is being converted by another process: when that has ended, the same command goes on", job->arg);
 	return FC_EXIT_IN_USE;
 }
 
@@ -270,7 +270,10 @@ static int place_directory(struct fc_convert_job *job)
 
 	if (!has_data(job)) {
 		if (!is_original(job)) {
-			fc_cli_say("%s is not the directory that it was: nothing more was done", job->arg);
+			fc_cli_say("%s is not the directory that it was, and nothing more was done: put that back, or "
+				   "give up "
+				   "what was begun with --abort",
+				   job->arg);
 			return FC_EXIT_FAILED;
 		}
 		if (move_directory(job->parent_fd, job->name, job->staging, FC_CONVERT_DATA))

@@ -135,7 +135,7 @@ static int choose_container(struct fc_convert_job *job)
 	}
 	if (job->container)
 		return 0;
-	fc_cli_say("the container of %s cannot be made at %s: %s", job->arg,
+	fc_cli_say("the container of %s cannot be made at %s (%s): choose its place with --container", job->arg,
 		   job->container_arg ? job->container_arg : "its name, which is too long, with .fusecrypt",
 		   strerror(errno));
 	return FC_EXIT_FAILED;

@@ -68,7 +68,7 @@ static int start(struct fc_convert_job *job)
 	if (!status && mounted)
 		status = fc_umount(job->dir, false);
 	if (!status && faccessat(job->parent_fd, ".", W_OK | X_OK, AT_EACCESS)) {
-		fc_cli_say("%s is not yours to write to: DIR is made anew there", job->parent);
+		fc_cli_say("%s is not yours to write to, and DIR is made anew there: do it as root", job->parent);
 		status = FC_EXIT_FAILED;
 	}
 	if (!status)

@@ -129,16 +129,17 @@ static int put(struct fc_cv *c, const struct copying *f, uint64_t off, size_t n)
 	return f->write_ino ? fc_fs_write(c->fs, f->write_ino, off, n, c->buf, FC_WRITE_CACHED) : 0;
 }
 
-/* from is at a block's begin. A file that is shorter than `to` shows in its hash. */
-static int pass(struct fc_cv *c, const struct copying *f, uint64_t from, uint64_t to, XXH128_hash_t *hash)
+/* from is at a block's begin. A file that is shorter than `*to` shows in its hash. */
+static int pass(struct fc_cv *c, const struct copying *f, uint64_t from, uint64_t *to, uint64_t most,
+		XXH128_hash_t *hash)
 {
-	uint64_t off = from, begin, end;
+	uint64_t off = from, done = 0, begin, end;
 	int r = 0;
 
 	XXH3_128bits_reset(c->hash);
-	while (!r && off < to) {
-		r = segment(c, f, off, to, &begin, &end);
-		for (off = begin; !r && off < end;) {
+	while (!r && off < *to) {
+		r = segment(c, f, off, *to, &begin, &end);
+		for (off = begin; !r && off < end && done < most;) {
 			size_t n = end - off < FC_CV_BUFFER ? (size_t)(end - off) : FC_CV_BUFFER, got = 0;
 
 			if (fc_cv_stop(c))
@@ -149,6 +150,11 @@ static int pass(struct fc_cv *c, const struct copying *f, uint64_t from, uint64_
 			hash_blocks(c->hash, c->buf, off, got);
 			r = put(c, f, off, got);
 			off += got;
+			done += got;
+		}
+		if (!r && off < *to && done >= most) {
+			*to = off;
+			break;
 		}
 		if (!r && off < end)
 			break; /* it became shorter */
@@ -158,19 +164,21 @@ static int pass(struct fc_cv *c, const struct copying *f, uint64_t from, uint64_
 	return r;
 }
 
-int fc_cv_copy_in(struct fc_cv *c, int fd, uint64_t ino, uint64_t from, uint64_t to, XXH128_hash_t *hash)
+int fc_cv_copy_in(struct fc_cv *c, int fd, uint64_t ino, uint64_t from, uint64_t *to, uint64_t most,
+		  XXH128_hash_t *hash)
 {
 	const struct copying f = { .read_fd = fd, .write_fd = -1, .write_ino = ino };
 
-	posix_fadvise(fd, (off_t)from, (off_t)(to - from), POSIX_FADV_SEQUENTIAL);
-	return pass(c, &f, from, to, hash);
+	posix_fadvise(fd, (off_t)from, (off_t)(*to - from), POSIX_FADV_SEQUENTIAL);
+	return pass(c, &f, from, to, most, hash);
 }
 
-int fc_cv_copy_out(struct fc_cv *c, uint64_t ino, int fd, uint64_t from, uint64_t to, XXH128_hash_t *hash)
+int fc_cv_copy_out(struct fc_cv *c, uint64_t ino, int fd, uint64_t from, uint64_t *to, uint64_t most,
+		   XXH128_hash_t *hash)
 {
 	const struct copying f = { .read_fd = -1, .read_ino = ino, .write_fd = fd };
 
-	return pass(c, &f, from, to, hash);
+	return pass(c, &f, from, to, most, hash);
 }
 
 int fc_cv_hash_host(struct fc_cv *c, int fd, uint64_t from, uint64_t to, XXH128_hash_t *hash)
@@ -178,14 +186,14 @@ int fc_cv_hash_host(struct fc_cv *c, int fd, uint64_t from, uint64_t to, XXH128_
 	const struct copying f = { .read_fd = fd, .write_fd = -1 };
 
 	posix_fadvise(fd, (off_t)from, (off_t)(to - from), POSIX_FADV_DONTNEED);
-	return pass(c, &f, from, to, hash);
+	return pass(c, &f, from, &to, UINT64_MAX, hash);
 }
 
 int fc_cv_hash_container(struct fc_cv *c, uint64_t ino, uint64_t from, uint64_t to, XXH128_hash_t *hash)
 {
 	const struct copying f = { .read_fd = -1, .read_ino = ino, .write_fd = -1 };
 
-	return pass(c, &f, from, to, hash);
+	return pass(c, &f, from, &to, UINT64_MAX, hash);
 }
 
 void fc_cv_forget(struct fc_cv *c)

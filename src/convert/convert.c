@@ -12,13 +12,23 @@
 
 bool fc_cv_stop(const struct fc_cv *c)
 {
-	return c->options->stop && c->options->stop(c->options->arg);
+	bool stop = false;
+
+	if (!c->options->stop)
+		return false;
+	pthread_mutex_lock(&c->first->told);
+	stop = c->options->stop(c->options->arg);
+	pthread_mutex_unlock(&c->first->told);
+	return stop;
 }
 
 void fc_cv_note(const struct fc_cv *c, enum fc_convert_note what, const char *path, int error)
 {
-	if (c->options->note)
-		c->options->note(c->options->arg, what, path, error);
+	if (!c->options->note)
+		return;
+	pthread_mutex_lock(&c->first->told);
+	c->options->note(c->options->arg, what, path, error);
+	pthread_mutex_unlock(&c->first->told);
 }
 
 int fc_cv_failed(const struct fc_cv *c, const char *path, int error)
@@ -40,15 +50,40 @@ int fc_cv_save(struct fc_cv *c)
 
 /* ---- begin and end -------------------------------------------------------------- */
 
-static void close_all(struct fc_cv *c)
+void fc_cv_init(struct fc_cv *c, struct fc_fs *fs, int staging, struct fc_convert_journal *journal,
+		const struct fc_convert_options *options)
 {
-	fc_cv_batch_drop(c);
-	free(c->item);
+	*c = (struct fc_cv){
+		.fs = fs, .staging = staging, .journal = journal, .options = options, .host = -1, .at_fd = -1
+	};
+	c->first = c;
+	pthread_mutex_init(&c->told, NULL);
+}
+
+int fc_cv_alloc(struct fc_cv *c)
+{
+	c->buf = aligned_alloc(FC_BLOCK, FC_CV_BUFFER);
+	c->hash = XXH3_createState();
+	return c->buf && c->hash ? 0 : FC_ENOMEM;
+}
+
+void fc_cv_fini(struct fc_cv *c)
+{
+	fc_cv_batch_drop(&c->batch);
+	free(c->batch.item);
 	fc_cv_place_forget(c);
+	free(c->level);
 	fc_cv_links_free(&c->links);
 	free(c->split_path);
 	free(c->buf);
 	XXH3_freeState(c->hash);
+	pthread_mutex_destroy(&c->told);
+}
+
+static void close_all(struct fc_cv *c)
+{
+	fc_cv_back_free(c);
+	fc_cv_fini(c);
 	if (c->host >= 0)
 		close(c->host);
 }
@@ -65,12 +100,11 @@ static int open_host(struct fc_cv *c)
 static int begin(struct fc_cv *c, struct fc_fs *fs, int staging, struct fc_convert_journal *journal,
 		 const struct fc_convert_options *options)
 {
-	*c = (struct fc_cv){
-		.fs = fs, .staging = staging, .journal = journal, .options = options, .host = -1, .at_fd = -1
-	};
-	c->buf = aligned_alloc(FC_BLOCK, FC_CV_BUFFER);
-	c->hash = XXH3_createState();
-	return c->buf && c->hash ? open_host(c) : FC_ENOMEM;
+	int r;
+
+	fc_cv_init(c, fs, staging, journal, options);
+	r = fc_cv_alloc(c);
+	return r ? r : open_host(c);
 }
 
 static int set_phase(struct fc_cv *c, enum fc_convert_phase phase)

@@ -2,11 +2,17 @@
 /*
  * What the files of convert/ share. Paths are relative to the converted directory: "" is
  * itself, "a/b" has no slash at either end. Errors are FC_E*; those of the host are made of
- * errno. One thread.
+ * errno.
+ *
+ * Two hands: the first copies a batch and makes it durable, the second (back.c, a thread) reads
+ * it back and takes away what it came from, while the first copies the next one. Each has a
+ * struct fc_cv of its own: place, buffer, hash, batch. They share the file system, descriptors,
+ * journal and links; the second changes none of these but the file system and the host's files.
  */
 #ifndef FC_CONVERT_CONVERTER_H
 #define FC_CONVERT_CONVERTER_H
 
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include <xxhash.h>
@@ -15,8 +21,8 @@
 
 #define FC_CV_STAMP "trusted.fusecrypt.times"
 #define FC_CV_BUFFER (1u << 20)
-#define FC_CV_BATCH_BYTES (64ull << 20)
-#define FC_CV_BATCH_NAMES 4096u
+#define FC_CV_BATCH_BYTES (32ull << 20)
+#define FC_CV_BATCH_NAMES 1024u
 #define FC_CV_KEPT (8ull << 20) /* free bytes that no batch takes */
 
 /* ---- names.c -------------------------------------------------------------- */
@@ -65,8 +71,30 @@ struct fc_cv_item {
 	char **path; /* all names of the inode */
 	size_t paths;
 	struct stat st;      /* the host's */
-	struct fc_attr attr; /* the container's */
-	XXH128_hash_t hash;  /* of a regular file's content */
+	struct fc_attr attr; /* the container's; moving in, only its inode number */
+	/* Of a regular file, the part of its content that is in this batch, and its hash. A file larger
+	 * than a batch is several items; with the last one all of it is there. */
+	uint64_t from, to;
+	XXH128_hash_t hash;
+	bool more;      /* it is not the last */
+	bool changed;   /* it is not as it was when it was read */
+	uint64_t bytes; /* that it counts for */
+};
+
+struct fc_cv_batch {
+	struct fc_cv_item *item;
+	size_t items, room;
+	uint64_t bytes, most; /* that it has, that it may have */
+};
+
+struct fc_cv_back;
+
+/* A directory on the way to the one last used. */
+struct fc_cv_level {
+	uint64_t cino; /* the container's, 0: not there */
+	bool host;     /* it is on the host */
+	dev_t dev;
+	ino_t ino;
 };
 
 struct fc_cv {
@@ -74,22 +102,30 @@ struct fc_cv {
 	int staging, host; /* host: data, -1 none yet */
 	struct fc_convert_journal *journal;
 	const struct fc_convert_options *options;
-	struct fc_cv_links links; /* of the side that names come from */
-	char *split_path;         /* a name of the split file on the host, NULL none was met */
+	struct fc_cv *first;               /* the first hand: it */
+	pthread_mutex_t told;              /* the first's: around the caller's functions, and what they tell */
+	uint64_t moved_bytes, moved_names; /* the first's; told */
+	struct fc_cv_back *back;           /* the second hand; NULL: there was no need for it yet */
+	struct fc_cv_links links;          /* of the side that names come from; the first's */
+	char *split_path;                  /* a name of the split file on the host, NULL none was met */
 	/* place.c */
 	char *at; /* path of the directory last used, NULL none */
 	int at_fd;
 	uint64_t at_ino;
-	/* the batch */
-	struct fc_cv_item *item;
-	size_t items, room;
-	uint64_t batch_bytes, batch_room; /* that it has, that it may have */
-	uint64_t file_room;               /* that one file may have without being split */
-	size_t changed;                   /* files that changed while they were moved, to be moved again */
-	uint64_t moved_bytes, moved_names;
+	struct fc_cv_level *level; /* from the root of all down to it */
+	size_t depth, depth_room;
+	struct fc_cv_batch batch;
+	uint64_t file_room; /* bytes that one file may have without being split */
+	size_t changed;     /* files that changed while they were moved, to be moved again */
 	uint8_t *buf;
 	XXH3_state_t *hash;
 };
+
+/* Buffers are made with fc_cv_alloc: looking needs none. */
+void fc_cv_init(struct fc_cv *c, struct fc_fs *fs, int staging, struct fc_convert_journal *journal,
+		const struct fc_convert_options *options);
+int fc_cv_alloc(struct fc_cv *c);
+void fc_cv_fini(struct fc_cv *c);
 
 /* True: stop. */
 bool fc_cv_stop(const struct fc_cv *c);
@@ -130,9 +166,12 @@ int fc_cv_stamp_set(struct fc_fs *fs, uint64_t ino, struct fc_time atime, struct
 
 /* ---- content.c ---------------------------------------------------------------------- */
 
-/* Copies bytes [from, to) of a regular file, holes as holes, and hashes what is no zeros. */
-int fc_cv_copy_in(struct fc_cv *c, int fd, uint64_t ino, uint64_t from, uint64_t to, XXH128_hash_t *hash);
-int fc_cv_copy_out(struct fc_cv *c, uint64_t ino, int fd, uint64_t from, uint64_t to, XXH128_hash_t *hash);
+/* Copies bytes [from, *to) of a regular file, holes as holes, and hashes what is no zeros. With about
+ * `most` bytes of data it ends before, at *to, a block's begin. */
+int fc_cv_copy_in(struct fc_cv *c, int fd, uint64_t ino, uint64_t from, uint64_t *to, uint64_t most,
+		  XXH128_hash_t *hash);
+int fc_cv_copy_out(struct fc_cv *c, uint64_t ino, int fd, uint64_t from, uint64_t *to, uint64_t most,
+		   XXH128_hash_t *hash);
 /* Reads it from the disk. */
 int fc_cv_hash_host(struct fc_cv *c, int fd, uint64_t from, uint64_t to, XXH128_hash_t *hash);
 int fc_cv_hash_container(struct fc_cv *c, uint64_t ino, uint64_t from, uint64_t to, XXH128_hash_t *hash);
@@ -141,8 +180,8 @@ void fc_cv_forget(struct fc_cv *c);
 
 /* ---- space.c ---------------------------------------------------------------------------- */
 
-/* Sets batch_room (which is the bytes of a piece of a split file too) and file_room to what is free
- * now: at least 64 KiB, or FC_ENOSPC. */
+/* Sets batch.most (which is the bytes of a piece of a split file too) and file_room to what is free
+ * now: at least 64 KiB, or FC_ENOSPC. With little room it waits for the second hand. */
 int fc_cv_budget(struct fc_cv *c);
 /* What was freed in the container goes back to the host now. */
 int fc_cv_give_back(struct fc_cv *c);
@@ -178,24 +217,59 @@ int fc_cv_walk(struct fc_cv *c, bool container, const struct fc_cv_visit *visit)
 /* Fills links and split_path. */
 int fc_cv_find_links(struct fc_cv *c);
 
-/* ---- batch.c ------------------------------------------------------------------------------ */
+/* ---- batch.c: what the first hand has in it ----------------------------------------------- */
 
 /* Copies the names of the inode at path; the caller frees with fc_cv_item_free. */
 int fc_cv_item_of(struct fc_cv *c, const char *path, uint64_t ino, uint64_t nlink, struct fc_cv_item *item);
 void fc_cv_item_free(struct fc_cv_item *item);
 /* The item becomes the batch's, also on failure. */
-int fc_cv_batch_add(struct fc_cv *c, struct fc_cv_item *item, uint64_t bytes);
-/* All of it durable, compared, and taken away where it came from. */
+int fc_cv_batch_add(struct fc_cv *c, struct fc_cv_item *item);
+/* All of it durable; the second hand does the rest. */
+int fc_cv_batch_pass(struct fc_cv *c);
+/* All of it durable, compared, and taken away where it came from; the second hand has nothing to do. */
 int fc_cv_batch_end(struct fc_cv *c);
-void fc_cv_batch_drop(struct fc_cv *c);
-/* Room for so many bytes more, by ending the batch if need be. */
+void fc_cv_batch_drop(struct fc_cv_batch *batch);
+/* Room for so many bytes more, by passing the batch on if need be. */
 int fc_cv_batch_room(struct fc_cv *c, uint64_t bytes);
+
+/* ---- move.c: one inode ------------------------------------------------------------------------- */
+
+struct fc_cv_way {
+	/* Makes it with all its names where it goes to. *fd is the host's file (-1: no regular file): set
+	 * when it is made there. */
+	int (*make)(struct fc_cv *c, struct fc_cv_item *item, int *fd);
+	/* Copies and hashes [item->from, item->to), as fc_cv_copy_in does. */
+	int (*copy)(struct fc_cv *c, struct fc_cv_item *item, int fd, uint64_t most);
+	/* Gives it all that it has beside its content. */
+	int (*dress)(struct fc_cv *c, const struct fc_cv_item *item, int fd);
+	/* Takes it away where it went to. */
+	void (*undo)(struct fc_cv *c, const struct fc_cv_item *item);
+	/* May its space be taken away piece by piece, so that it comes back at once? */
+	bool (*may_split)(const struct fc_cv_item *item, int fd);
+	/* As fc_cv_split_in. */
+	int (*split)(struct fc_cv *c, const struct fc_cv_item *item);
+};
+
+/* The item becomes this function's; its bytes are set, and `to` for a regular file: its size. fd: the
+ * host's file if it comes from there, which stays the caller's; else -1. */
+int fc_cv_move(struct fc_cv *c, const struct fc_cv_way *way, struct fc_cv_item *item, int fd);
+
+/* ---- back.c: the second hand ------------------------------------------------------------------ */
+
+/* Takes the batch, which is durable. The second hand has nothing to do. */
+int fc_cv_back_start(struct fc_cv *c);
+/* Waits for it. What went wrong with it, or 0. */
+int fc_cv_back_join(struct fc_cv *c);
+bool fc_cv_back_busy(const struct fc_cv *c); /* a batch of its own has not been joined */
+void fc_cv_back_free(struct fc_cv *c);
 void fc_cv_progress(struct fc_cv *c, uint64_t bytes, uint64_t names);
 int fc_cv_unlink_host(struct fc_cv *c, const char *path);
 int fc_cv_unlink_container(struct fc_cv *c, const char *path);
-/* Is it on both sides alike? 1, 0, or an error. hash: of the content where it came from;
- * NULL: read that. */
-int fc_cv_compare(struct fc_cv *c, const char *path, const XXH128_hash_t *hash);
+/* Is it on both sides alike? 1, 0, or an error. part: the last part of the content, which is all that
+ * is compared of it; NULL: all of it, by reading both sides. */
+int fc_cv_compare(struct fc_cv *c, const char *path, const struct fc_cv_item *part);
+/* Of an inode that nobody has changed in between. */
+bool fc_cv_same_stat(const struct stat *a, const struct stat *b);
 /* A regular file of the host to read. A descriptor or FC_E*. */
 int fc_cv_open_file(struct fc_cv *c, const char *path);
 

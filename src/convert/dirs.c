@@ -20,7 +20,6 @@ static int make_in(struct fc_cv *c, const char *path, const struct stat *st, uin
 		return r;
 	fc_fs_forget(c->fs, attr.ino, 1);
 	*ino = attr.ino;
-	fc_cv_place_forget(c);
 	return fc_cv_place_dir(c, path);
 }
 
@@ -84,11 +83,11 @@ static int leave_gone(struct fc_cv *c, const char *path)
 	const char *name;
 	int r = 0, in = c->staging;
 
-	fc_cv_place_forget(c); /* else it would keep a directory that goes */
 	if (*path) {
 		r = fc_cv_place(c, path, &name);
 		in = c->at_fd;
 	} else {
+		fc_cv_place_forget(c);
 		name = FC_CONVERT_DATA;
 	}
 	if (r || in < 0)
@@ -111,13 +110,26 @@ int fc_cv_dirs_gone(struct fc_cv *c)
 
 /* ---- out ---------------------------------------------------------------------- */
 
+static int make_out(struct fc_cv *c, const char *path)
+{
+	const char *name;
+	int r = fc_cv_place(c, path, &name);
+
+	if (r || c->at_fd < 0)
+		return r;
+	if (geteuid())
+		fc_cv_open_up(c->at_fd);
+	return mkdirat(c->at_fd, name, 0700) && errno != EEXIST ? fc_cv_errno(errno) : 0;
+}
+
 static int enter_out(struct fc_cv *c, const char *path)
 {
 	struct fc_attr attr;
 	struct fc_time a, m;
-	const char *name;
-	int r = fc_cv_place_dir(c, path);
+	int r = *path && c->host >= 0 ? make_out(c, path) : 0;
 
+	if (!r)
+		r = fc_cv_place_dir(c, path);
 	if (!r)
 		r = fc_cv_stamp_get(c->fs, c->at_ino, &a, &m);
 	if (r == FC_ENODATA) {
@@ -125,14 +137,6 @@ static int enter_out(struct fc_cv *c, const char *path)
 		if (!r)
 			r = fc_cv_stamp_set(c->fs, c->at_ino, attr.atime, attr.mtime);
 	}
-	if (r || c->host < 0 || c->at_fd >= 0)
-		return r ? fc_cv_failed(c, path, r) : 0;
-	r = fc_cv_place(c, path, &name);
-	if (!r && geteuid())
-		fc_cv_open_up(c->at_fd);
-	if (!r && mkdirat(c->at_fd, name, 0700) && errno != EEXIST)
-		r = fc_cv_errno(errno);
-	fc_cv_place_forget(c);
 	return r ? fc_cv_failed(c, path, r) : 0;
 }
 

@@ -52,68 +52,48 @@ int fc_cv_make_in(struct fc_cv *c, const struct fc_cv_item *item, uint64_t *ino)
 	return r;
 }
 
-static int copy(struct fc_cv *c, struct fc_cv_item *item, int fd)
+static int make(struct fc_cv *c, struct fc_cv_item *item, int *fd)
+{
+	(void)fd;
+	return fc_cv_make_in(c, item, &item->attr.ino);
+}
+
+static int copy(struct fc_cv *c, struct fc_cv_item *item, int fd, uint64_t most)
+{
+	return fc_cv_copy_in(c, fd, item->attr.ino, item->from, &item->to, most, &item->hash);
+}
+
+static int dress(struct fc_cv *c, const struct fc_cv_item *item, int fd)
 {
 	const struct fc_setattr size = { .valid = FC_SET_SIZE, .size = (uint64_t)item->st.st_size };
 	struct fc_attr attr;
 	const char *name;
-	uint64_t ino = 0;
-	int r = fc_cv_make_in(c, item, &ino);
+	int r = fd >= 0 ? fc_fs_setattr(c->fs, item->attr.ino, &size, &attr) : 0;
 
-	if (!r && fd >= 0) {
-		r = fc_cv_copy_in(c, fd, ino, 0, size.size, &item->hash);
-		if (!r)
-			r = fc_fs_setattr(c->fs, ino, &size, &attr);
-	}
 	if (!r)
 		r = fc_cv_place(c, item->path[0], &name);
-	if (!r)
-		r = fc_cv_meta_in(c->fs, c->at_fd, name, &item->st, ino);
-	return r;
+	return r ? r : fc_cv_meta_in(c->fs, c->at_fd, name, &item->st, item->attr.ino);
 }
 
-static void uncopy(struct fc_cv *c, const struct fc_cv_item *item)
+static void undo(struct fc_cv *c, const struct fc_cv_item *item)
 {
 	for (size_t i = 0; i < item->paths; i++)
 		(void)fc_cv_unlink_container(c, item->path[i]);
 }
 
-/* May its space be taken from its end, so that it comes back at once? */
-static bool may_cut(const struct fc_cv_item *item, int fd)
+static bool may_split(const struct fc_cv_item *item, int fd)
 {
-	return item->paths == item->st.st_nlink && !fc_cv_shared(fd);
+	return fd >= 0 && item->paths == item->st.st_nlink && !fc_cv_shared(fd);
 }
 
-static int move(struct fc_cv *c, struct fc_cv_item *item, int fd)
-{
-	uint64_t bytes = (uint64_t)item->st.st_blocks * 512;
-	int r = fc_cv_batch_room(c, bytes);
-
-	if (!r && fd >= 0 && bytes > c->file_room && may_cut(item, fd)) {
-		r = fc_cv_batch_end(c);
-		if (!r)
-			r = fc_cv_split_in(c, item);
-		fc_cv_item_free(item);
-		return r;
-	}
-	if (!r)
-		r = copy(c, item, fd);
-	if (r == FC_ENOSPC && c->items) {
-		/* what the batch deletes makes room */
-		uncopy(c, item);
-		r = fc_cv_batch_end(c);
-		if (!r)
-			r = copy(c, item, fd);
-	}
-	if (r && r != FC_EINTERRUPTED)
-		uncopy(c, item);
-	if (r) {
-		fc_cv_failed(c, item->path[0], r);
-		fc_cv_item_free(item);
-		return r;
-	}
-	return fc_cv_batch_add(c, item, bytes);
-}
+static const struct fc_cv_way in = {
+	.make = make,
+	.copy = copy,
+	.dress = dress,
+	.undo = undo,
+	.may_split = may_split,
+	.split = fc_cv_split_in,
+};
 
 int fc_cv_move_in(struct fc_cv *c, const char *path, const struct fc_cv_name *entry)
 {
@@ -138,11 +118,13 @@ int fc_cv_move_in(struct fc_cv *c, const char *path, const struct fc_cv_name *en
 		if (fd < 0)
 			return fc_cv_failed(c, path, fd);
 	}
+	item.to = (uint64_t)item.st.st_size;
+	item.bytes = (uint64_t)item.st.st_blocks * 512;
 	r = fc_cv_item_of(c, path, item.st.st_ino, item.st.st_nlink, &item);
 	if (r)
 		fc_cv_item_free(&item);
 	else
-		r = move(c, &item, fd);
+		r = fc_cv_move(c, &in, &item, fd);
 	if (fd >= 0)
 		close(fd);
 	return r;

@@ -153,15 +153,12 @@ static void begin(struct looking *l, const struct fc_convert_options *options, s
 	l->options = *options;
 	l->options.skip = true; /* all of it is listed */
 	l->totals = totals;
-	l->cv = (struct fc_cv){
-		.staging = -1, .host = -1, .at_fd = -1, .options = &l->options, .journal = &l->journal
-	};
+	fc_cv_init(&l->cv, NULL, -1, &l->journal, &l->options);
 }
 
 static void end(struct looking *l)
 {
-	fc_cv_place_forget(&l->cv);
-	fc_cv_links_free(&l->cv.links);
+	fc_cv_fini(&l->cv);
 }
 
 int fc_convert_look_in(int dir, const struct fc_convert_options *options, struct fc_convert_totals *totals)

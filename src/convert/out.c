@@ -57,60 +57,46 @@ int fc_cv_make_out(struct fc_cv *c, const struct fc_cv_item *item, int *fd)
 	return r;
 }
 
-static int copy(struct fc_cv *c, struct fc_cv_item *item)
+static int make(struct fc_cv *c, struct fc_cv_item *item, int *fd)
 {
-	const char *name;
-	int fd, r = fc_cv_make_out(c, item, &fd);
-
-	if (!r && fd >= 0) {
-		r = fc_cv_copy_out(c, item->attr.ino, fd, 0, item->attr.size, &item->hash);
-		if (!r && ftruncate(fd, (off_t)item->attr.size))
-			r = fc_cv_errno(errno);
-	}
-	if (fd >= 0 && close(fd) && !r)
-		r = fc_cv_errno(errno);
-	if (!r)
-		r = fc_cv_place(c, item->path[0], &name);
-	if (!r)
-		r = fc_cv_meta_out(c->fs, item->attr.ino, &item->attr, c->at_fd, name);
-	return r;
+	return fc_cv_make_out(c, item, fd);
 }
 
-static void uncopy(struct fc_cv *c, const struct fc_cv_item *item)
+static int copy(struct fc_cv *c, struct fc_cv_item *item, int fd, uint64_t most)
+{
+	return fc_cv_copy_out(c, item->attr.ino, fd, item->from, &item->to, most, &item->hash);
+}
+
+static int dress(struct fc_cv *c, const struct fc_cv_item *item, int fd)
+{
+	const char *name;
+	int r = fd >= 0 && ftruncate(fd, (off_t)item->attr.size) ? fc_cv_errno(errno) : 0;
+
+	if (!r)
+		r = fc_cv_place(c, item->path[0], &name);
+	return r ? r : fc_cv_meta_out(c->fs, item->attr.ino, &item->attr, c->at_fd, name);
+}
+
+static void undo(struct fc_cv *c, const struct fc_cv_item *item)
 {
 	for (size_t i = 0; i < item->paths; i++)
 		(void)fc_cv_unlink_host(c, item->path[i]);
 }
 
-static int move(struct fc_cv *c, struct fc_cv_item *item)
+static bool may_split(const struct fc_cv_item *item, int fd)
 {
-	uint64_t bytes = item->attr.blocks * 512;
-	int r = fc_cv_batch_room(c, bytes);
-
-	if (!r && S_ISREG(item->attr.mode) && bytes > c->file_room) {
-		r = fc_cv_batch_end(c);
-		if (!r)
-			r = fc_cv_split_out(c, item);
-		fc_cv_item_free(item);
-		return r;
-	}
-	if (!r)
-		r = copy(c, item);
-	if (r == FC_ENOSPC && c->items) {
-		uncopy(c, item);
-		r = fc_cv_batch_end(c);
-		if (!r)
-			r = copy(c, item);
-	}
-	if (r && r != FC_EINTERRUPTED)
-		uncopy(c, item);
-	if (r) {
-		fc_cv_failed(c, item->path[0], r);
-		fc_cv_item_free(item);
-		return r;
-	}
-	return fc_cv_batch_add(c, item, bytes);
+	(void)fd;
+	return S_ISREG(item->attr.mode);
 }
+
+static const struct fc_cv_way out = {
+	.make = make,
+	.copy = copy,
+	.dress = dress,
+	.undo = undo,
+	.may_split = may_split,
+	.split = fc_cv_split_out,
+};
 
 int fc_cv_move_out(struct fc_cv *c, const char *path, const struct fc_cv_name *entry)
 {
@@ -127,8 +113,10 @@ int fc_cv_move_out(struct fc_cv *c, const char *path, const struct fc_cv_name *e
 	if (r)
 		return r == FC_ENOENT ? 0 : fc_cv_failed(c, path, r);
 	r = fc_cv_item_of(c, path, item.attr.ino, item.attr.nlink, &item);
+	item.to = item.attr.size;
+	item.bytes = item.attr.blocks * 512;
 	if (!r)
-		return move(c, &item);
+		return fc_cv_move(c, &out, &item, -1);
 	fc_cv_item_free(&item);
 	return r;
 }

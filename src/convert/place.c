@@ -42,6 +42,33 @@ void fc_cv_place_forget(struct fc_cv *c)
 		close(c->at_fd);
 	c->at_fd = -1;
 	c->at_ino = 0;
+	c->depth = 0;
+}
+
+/* Remembers what c->at_fd and c->at_ino are, so that the way back up is known. */
+static int remember(struct fc_cv *c)
+{
+	struct fc_cv_level *l;
+	struct stat st;
+
+	if (c->depth == c->depth_room) {
+		size_t room = c->depth_room ? c->depth_room * 2 : 32;
+		void *more = realloc(c->level, room * sizeof(*c->level));
+
+		if (!more)
+			return FC_ENOMEM;
+		c->level = more;
+		c->depth_room = room;
+	}
+	if (c->at_fd >= 0 && fstat(c->at_fd, &st))
+		return fc_cv_errno(errno);
+	l = &c->level[c->depth++];
+	*l = (struct fc_cv_level){ .cino = c->at_ino, .host = c->at_fd >= 0 };
+	if (l->host) {
+		l->dev = st.st_dev;
+		l->ino = st.st_ino;
+	}
+	return 0;
 }
 
 static int start(struct fc_cv *c)
@@ -52,7 +79,7 @@ static int start(struct fc_cv *c)
 		return FC_ENOMEM;
 	c->at_ino = c->fs ? FC_INO_ROOT : 0;
 	c->at_fd = c->host < 0 ? -1 : fcntl(c->host, F_DUPFD_CLOEXEC, 3);
-	return c->host >= 0 && c->at_fd < 0 ? fc_cv_errno(errno) : 0;
+	return c->host >= 0 && c->at_fd < 0 ? fc_cv_errno(errno) : remember(c);
 }
 
 /* One component down. */
@@ -75,25 +102,77 @@ static int step(struct fc_cv *c, const char *name)
 		close(c->at_fd);
 	}
 	c->at_fd = fd < 0 ? -1 : fd;
-	return 0;
+	return remember(c);
+}
+
+/* One up. False: the host has another directory there by now, or none that this one lies in. */
+static bool step_up(struct fc_cv *c)
+{
+	const struct fc_cv_level *l = &c->level[c->depth - 2];
+	struct stat st;
+	int fd = -1;
+
+	if (l->host) {
+		fd = c->at_fd < 0 ? -1 : fc_cv_open_dir(c->at_fd, "..");
+		if (fd < 0)
+			return false;
+		if (fstat(fd, &st) || st.st_dev != l->dev || st.st_ino != l->ino) {
+			close(fd);
+			return false;
+		}
+	}
+	if (c->at_fd >= 0)
+		close(c->at_fd);
+	c->at_fd = fd;
+	c->at_ino = l->cino;
+	c->depth--;
+	return true;
+}
+
+/* How many components at the begin of both are the same; *bytes: of these, without the last slash. */
+static size_t common_part(const char *a, const char *b, size_t b_bytes, size_t *bytes)
+{
+	size_t i = 0, n = 0;
+
+	*bytes = 0;
+	for (;; i++) {
+		bool a_ends = !a[i] || a[i] == '/', b_ends = i == b_bytes || b[i] == '/';
+
+		if (a_ends && b_ends && i) {
+			n++;
+			*bytes = i;
+		}
+		if (!a[i] || i == b_bytes || a[i] != b[i])
+			return n;
+	}
+}
+
+/* Up to where the way to dir leaves the one that led here, or to the root of all if that is nearer. */
+static int go_up(struct fc_cv *c, const char *dir, size_t bytes, size_t *have)
+{
+	size_t n = c->at ? common_part(c->at, dir, bytes, have) : 0, up = c->at ? c->depth - 1 - n : 1;
+
+	while (c->at && up <= n && up && step_up(c))
+		up--;
+	if (!up)
+		return 0;
+	*have = 0;
+	return start(c);
 }
 
 static int go(struct fc_cv *c, const char *dir, size_t bytes)
 {
-	size_t have = c->at ? strlen(c->at) : 0, n;
+	size_t have = 0, n;
 	char *want, *part;
 	int r = 0;
 
-	if (c->at && have == bytes && !memcmp(c->at, dir, bytes))
+	if (c->at && strlen(c->at) == bytes && !memcmp(c->at, dir, bytes))
 		return 0;
-	if (!c->at || bytes < have || memcmp(c->at, dir, have) || (have && dir[have] != '/')) {
-		r = start(c);
-		have = 0;
-	}
 	want = strndup(dir, bytes);
 	if (!want)
 		return FC_ENOMEM;
-	for (part = want + have + (have > 0); !r && *part; part += n) {
+	r = go_up(c, want, bytes, &have);
+	for (part = want + have + (have > 0); !r && have < bytes && *part; part += n) {
 		char *end = strchr(part, '/');
 
 		n = end ? (size_t)(end - part) + 1 : strlen(part);

@@ -44,6 +44,9 @@ int fc_cv_budget(struct fc_cv *c)
 	int r = host_free(c, &is);
 
 	if (!r && share(is) < most) {
+		r = fc_cv_back_join(c);
+		if (r)
+			return r;
 		/* what was deleted comes back with the file system's next transaction */
 		if (syncfs(c->staging))
 			return fc_cv_errno(errno);
@@ -54,7 +57,7 @@ int fc_cv_budget(struct fc_cv *c)
 	if (r)
 		return r;
 	c->file_room = share(is);
-	c->batch_room = c->file_room < most ? c->file_room : most;
+	c->batch.most = c->file_room < most ? c->file_room : most;
 	return c->file_room ? 0 : FC_ENOSPC;
 }
 

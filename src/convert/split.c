@@ -63,41 +63,59 @@ static int cut(struct fc_cv *c, int fd)
 	return futimens(fd, times) && errno != EPERM ? fc_cv_errno(errno) : 0;
 }
 
-/* Is the host's part as the journal tells? Completes a cut that was interrupted. */
-static int check_in(struct fc_cv *c, const char *path, int fd)
+static int not_right(struct fc_cv *c, const char *path)
 {
-	const struct fc_convert_split *s = &c->journal->split;
-	struct stat st;
-	bool right;
-
-	if (fstat(fd, &st))
-		return fc_cv_errno(errno);
-	right = st.st_dev == s->dev && st.st_ino == s->ino;
-	if ((uint64_t)st.st_size == s->from)
-		right = right && has_mtime(s, &st);
-	else
-		right = right && (uint64_t)st.st_size == s->cut && (has_mtime(s, &st) || just_cut(s, &st));
-	if (!right && !(c->options->ask_changed && (uint64_t)st.st_size >= s->cut)) {
-		fc_cv_note(c, FC_CONVERT_CHANGED, path, FC_ESTALE);
-		return FC_ESTALE;
-	}
-	return s->cut ? cut(c, fd) : 0;
-}
-
-static int unchanged(struct fc_cv *c, const char *path, int fd)
-{
-	const struct fc_convert_split *s = &c->journal->split;
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return fc_cv_errno(errno);
-	if ((uint64_t)st.st_size == s->cut && (has_mtime(s, &st) || just_cut(s, &st)))
-		return 0;
 	fc_cv_note(c, FC_CONVERT_CHANGED, path, FC_ESTALE);
 	return FC_ESTALE;
 }
 
-static int piece_in(struct fc_cv *c, const char *path, int fd)
+/* The last piece is on both sides, since what is left goes with its names: if somebody has changed
+ * it there, it is still to be moved. */
+static int last_again(struct fc_cv *c)
+{
+	struct fc_convert_split *s = &c->journal->split;
+
+	s->cut = s->from;
+	return fc_cv_save(c);
+}
+
+/* Is the host's part as the journal tells? Completes a cut that was interrupted. *st: as it was then. */
+static int check_in(struct fc_cv *c, const char *path, int fd, struct stat *st)
+{
+	const struct fc_convert_split *s = &c->journal->split;
+	bool right;
+	int r;
+
+	if (fstat(fd, st))
+		return fc_cv_errno(errno);
+	right = st->st_dev == s->dev && st->st_ino == s->ino;
+	if ((uint64_t)st->st_size == s->from)
+		right = right && has_mtime(s, st);
+	else
+		right = right && (uint64_t)st->st_size == s->cut && (has_mtime(s, st) || just_cut(s, st));
+	if (!right && !s->cut) {
+		r = last_again(c);
+		if (r)
+			return r;
+	}
+	if (!right && !(c->options->ask_changed && (uint64_t)st->st_size >= s->cut))
+		return not_right(c, path);
+	return s->cut ? cut(c, fd) : 0;
+}
+
+static int unchanged(struct fc_cv *c, const char *path, int fd, struct stat *st)
+{
+	const struct fc_convert_split *s = &c->journal->split;
+
+	if (fstat(fd, st))
+		return fc_cv_errno(errno);
+	if ((uint64_t)st->st_size == s->cut && (has_mtime(s, st) || just_cut(s, st)))
+		return 0;
+	return not_right(c, path);
+}
+
+/* *st: the host's part when it was seen last not to have been changed. */
+static int piece_in(struct fc_cv *c, const char *path, int fd, struct stat *st)
 {
 	struct fc_convert_split *s = &c->journal->split;
 	XXH128_hash_t here, there;
@@ -106,8 +124,8 @@ static int piece_in(struct fc_cv *c, const char *path, int fd)
 
 	if (r)
 		return r;
-	begin = end > c->batch_room ? (end - c->batch_room) & ~(uint64_t)(FC_BLOCK - 1) : 0;
-	r = fc_cv_copy_in(c, fd, s->cino, begin, end, &here);
+	begin = end > c->batch.most ? (end - c->batch.most) & ~(uint64_t)(FC_BLOCK - 1) : 0;
+	r = fc_cv_copy_in(c, fd, s->cino, begin, &end, UINT64_MAX, &here);
 	if (!r)
 		r = fc_fs_commit(c->fs);
 	if (r)
@@ -117,7 +135,7 @@ static int piece_in(struct fc_cv *c, const char *path, int fd)
 	if (!r && !XXH128_isEqual(here, there))
 		r = FC_EIO;
 	if (!r)
-		r = unchanged(c, path, fd);
+		r = unchanged(c, path, fd, st);
 	if (r)
 		return r;
 	s->from = end;
@@ -132,14 +150,31 @@ static int piece_in(struct fc_cv *c, const char *path, int fd)
 	return r;
 }
 
-/* All is in the container: the names go. */
-static int end_in(struct fc_cv *c, const struct fc_cv_item *item)
+/* What is left of it, the last piece, is as it was when that was read? */
+static int still_right(struct fc_cv *c, const char *path, const struct stat *was)
+{
+	const char *name;
+	struct stat st;
+	int r = fc_cv_place(c, path, &name);
+
+	if (r)
+		return r;
+	if (!fstatat(c->at_fd, name, &st, AT_SYMLINK_NOFOLLOW) && fc_cv_same_stat(&st, was))
+		return 0;
+	r = last_again(c);
+	return r ? r : not_right(c, path);
+}
+
+/* All is in the container: the names go. was: as for piece_in; without names it is not needed. */
+static int end_in(struct fc_cv *c, const struct fc_cv_item *item, const struct stat *was)
 {
 	const struct fc_convert_split *s = &c->journal->split;
 	int r = fc_cv_times_in(c->fs, s->cino, s->atime, s->mtime);
 
 	if (!r)
 		r = fc_fs_commit(c->fs);
+	if (!r && item->paths)
+		r = still_right(c, item->path[0], was);
 	for (size_t i = 0; !r && i < item->paths; i++) {
 		if (fc_cv_stop(c))
 			return FC_EINTERRUPTED;
@@ -152,15 +187,16 @@ static int end_in(struct fc_cv *c, const struct fc_cv_item *item)
 static int go_in(struct fc_cv *c, const struct fc_cv_item *item)
 {
 	int fd = open_host(c, item->path[0]), r = fd < 0 ? fd : 0;
+	struct stat st;
 
 	if (!r)
-		r = check_in(c, item->path[0], fd);
+		r = check_in(c, item->path[0], fd, &st);
 	while (!r && c->journal->split.cut)
-		r = fc_cv_stop(c) ? FC_EINTERRUPTED : piece_in(c, item->path[0], fd);
+		r = fc_cv_stop(c) ? FC_EINTERRUPTED : piece_in(c, item->path[0], fd, &st);
 	if (fd >= 0)
 		close(fd);
 	if (!r)
-		r = end_in(c, item);
+		r = end_in(c, item, &st);
 	return r ? fc_cv_failed(c, item->path[0], r) : 0;
 }
 
@@ -208,11 +244,11 @@ static int piece_out(struct fc_cv *c, int fd)
 
 	if (r)
 		return r;
-	end = s->size - begin > c->batch_room ? (begin + c->batch_room) & ~(uint64_t)(FC_BLOCK - 1) : s->size;
+	end = s->size - begin > c->batch.most ? (begin + c->batch.most) & ~(uint64_t)(FC_BLOCK - 1) : s->size;
 	/* what is there from an interrupted piece would show through holes */
 	if (ftruncate(fd, (off_t)begin))
 		return fc_cv_errno(errno);
-	r = fc_cv_copy_out(c, s->cino, fd, begin, end, &there);
+	r = fc_cv_copy_out(c, s->cino, fd, begin, &end, UINT64_MAX, &there);
 	if (!r && (ftruncate(fd, (off_t)end) || fsync(fd)))
 		r = fc_cv_errno(errno);
 	if (!r)
@@ -332,7 +368,7 @@ int fc_cv_split_resume(struct fc_cv *c)
 	if (r == FC_ESTALE && !in && s->cut == s->size)
 		return clear(c); /* all its names had gone */
 	if (!r && !c->split_path && in && !s->cut)
-		return end_in(c, &item); /* likewise on the host */
+		return end_in(c, &item, NULL); /* likewise on the host */
 	if (!r && !c->split_path)
 		r = FC_ESTALE;
 	if (r) {
@@ -350,6 +386,7 @@ int fc_cv_split_turn(struct fc_cv *c)
 {
 	struct fc_convert_split *s = &c->journal->split;
 	bool in = c->journal->way == FC_CONVERT_IN;
+	struct stat st;
 	int fd, r;
 
 	/* what is at its end is ended */
@@ -363,7 +400,7 @@ int fc_cv_split_turn(struct fc_cv *c)
 	if (fd < 0)
 		return fc_cv_failed(c, c->split_path, fd);
 	if (in) {
-		r = check_in(c, c->split_path, fd);
+		r = check_in(c, c->split_path, fd, &st);
 	} else {
 		s->from = s->cut;
 		s->when = (uint64_t)time(NULL);

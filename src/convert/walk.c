@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "convert/converter.h"
 
-static int walk(struct fc_cv *c, bool container, const struct fc_cv_visit *v, const char *dir);
+/* A directory that is being gone through. */
+struct level {
+	struct fc_cv_names names;
+	size_t next;  /* name */
+	bool dirs;    /* all others have been visited, and it is the directories' turn */
+	size_t bytes; /* of its path */
+};
+
+/* On the heap, since a tree may be deeper than a stack. */
+struct walk {
+	struct fc_cv *c;
+	bool container;
+	const struct fc_cv_visit *visit;
+	struct level *level;
+	size_t levels, room;
+	char *path;
+	size_t path_room;
+};
 
 /* Names of dir; gone, or to be passed over: none. */
 static int read_names(struct fc_cv *c, bool container, const char *dir, struct fc_cv_names *names)
@@ -22,43 +41,97 @@ static int read_names(struct fc_cv *c, bool container, const char *dir, struct f
 	return r == FC_ENOMEM ? r : r ? fc_cv_failed(c, dir, r) : 0;
 }
 
-static int visit_one(struct fc_cv *c, bool container, const struct fc_cv_visit *v, const char *dir,
-		     const struct fc_cv_name *name)
+static int push(struct walk *w, size_t bytes)
 {
-	char *path = fc_cv_join(dir, name->name);
-	int r = 0;
+	struct level *l;
 
-	if (!path)
-		return FC_ENOMEM;
-	if (fc_cv_stop(c))
-		r = FC_EINTERRUPTED;
-	else if (name->type == DT_DIR)
-		r = walk(c, container, v, path);
-	else if (v->each)
-		r = v->each(c, path, name);
-	free(path);
-	return r;
+	if (w->levels == w->room) {
+		size_t room = w->room ? w->room * 2 : 32;
+		void *more = realloc(w->level, room * sizeof(*w->level));
+
+		if (!more)
+			return FC_ENOMEM;
+		w->level = more;
+		w->room = room;
+	}
+	l = &w->level[w->levels++];
+	*l = (struct level){ .bytes = bytes };
+	return read_names(w->c, w->container, w->path, &l->names);
 }
 
-static int walk(struct fc_cv *c, bool container, const struct fc_cv_visit *v, const char *dir)
+/* Into the directory of the path, unless the visitor does not want to. */
+static int enter(struct walk *w)
 {
-	struct fc_cv_names names;
-	int r = v->enter ? v->enter(c, dir) : 0;
+	int r = w->visit->enter ? w->visit->enter(w->c, w->path) : 0;
+
+	return r == 1 ? 0 : r ? r : push(w, strlen(w->path));
+}
+
+static int leave(struct walk *w)
+{
+	w->path[w->level[w->levels - 1].bytes] = '\0';
+	fc_cv_names_free(&w->level[--w->levels].names);
+	return w->visit->leave ? w->visit->leave(w->c, w->path) : 0;
+}
+
+/* The path becomes that of the next name of the level, if there is one. */
+static int next_name(struct walk *w, const struct fc_cv_name **name)
+{
+	struct level *l = &w->level[w->levels - 1];
+	size_t need;
+
+	*name = NULL;
+	while (!*name && (l->next < l->names.count || !l->dirs)) {
+		if (l->next == l->names.count) {
+			l->dirs = true;
+			l->next = 0;
+		} else if ((l->names.list[l->next++].type == DT_DIR) == l->dirs) {
+			*name = &l->names.list[l->next - 1];
+		}
+	}
+	if (!*name)
+		return 0;
+	need = l->bytes + 1 + strlen((*name)->name) + 1;
+	if (need > w->path_room) {
+		char *more = realloc(w->path, need * 2);
+
+		if (!more)
+			return FC_ENOMEM;
+		w->path = more;
+		w->path_room = need * 2;
+	}
+	snprintf(w->path + l->bytes, w->path_room - l->bytes, "%s%s", l->bytes ? "/" : "", (*name)->name);
+	return 0;
+}
+
+static int one_step(struct walk *w)
+{
+	const struct fc_cv_name *name;
+	int r = next_name(w, &name);
 
 	if (r)
-		return r < 0 ? r : 0;
-	r = read_names(c, container, dir, &names);
-	for (int dirs = 0; dirs < 2; dirs++)
-		for (size_t i = 0; !r && i < names.count; i++)
-			if ((names.list[i].type == DT_DIR) == dirs)
-				r = visit_one(c, container, v, dir, &names.list[i]);
-	fc_cv_names_free(&names);
-	return !r && v->leave ? v->leave(c, dir) : r;
+		return r;
+	if (!name)
+		return leave(w);
+	if (fc_cv_stop(w->c))
+		return FC_EINTERRUPTED;
+	if (name->type == DT_DIR)
+		return enter(w);
+	return w->visit->each ? w->visit->each(w->c, w->path, name) : 0;
 }
 
 int fc_cv_walk(struct fc_cv *c, bool container, const struct fc_cv_visit *v)
 {
-	return walk(c, container, v, "");
+	struct walk w = { .c = c, .container = container, .visit = v, .path = calloc(1, 256), .path_room = 256 };
+	int r = w.path ? enter(&w) : FC_ENOMEM;
+
+	while (!r && w.levels)
+		r = one_step(&w);
+	while (w.levels)
+		fc_cv_names_free(&w.level[--w.levels].names);
+	free(w.level);
+	free(w.path);
+	return r;
 }
 
 /* ---- names that belong together ---------------------------------------------------- */
