@@ -210,7 +210,14 @@ START_TEST(set_id_bits_go_unless_root_does_it)
 	ck_assert_str_eq(note.call, "fallocate");
 	ck_assert_uint_eq(note.flags, 3);
 
-	shown.mode = S_IFREG | 02745; /* set-gid without execution: mandatory locking */
+	/* set-gid without execution: only who is in the group may keep it */
+	shown.mode = S_IFREG | 02745;
+	ask(FUSE_FALLOCATE, 77, &in, sizeof(in), NULL, 0);
+	ck_assert(answered(5000));
+	ck_assert_int_eq(answer.header.error, FUSE_NOTIFY_INVAL_INODE);
+	ck_assert_int_eq(answer_of(0), 0);
+	ck_assert_uint_eq(note.set.mode & 07777, 0745);
+	shown.gid = 100;
 	note.set.valid = 0;
 	ck_assert_int_eq(call(FUSE_FALLOCATE, 77, &in, sizeof(in), NULL, 0), 0);
 	ck_assert_uint_eq(note.set.valid, 0);

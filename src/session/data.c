@@ -37,7 +37,10 @@ void fc_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
  * With HANDLE_KILLPRIV_V2 the kernel leaves set-id bits to us, but says of WRITE
  * and SETATTR only whether the caller may keep them; root may. (Capabilities of
  * the file it removes itself.) Its own notion of the mode must go too, or
- * executing the file would honour the bits.
+ * executing the file would honour the bits. Of FALLOCATE and COPY_FILE_RANGE it
+ * says nothing: what it does itself elsewhere is done here. Which other groups the
+ * caller is in cannot be known; to them a file that no group executes loses a bit
+ * that means nothing.
  */
 static void drop_set_id(fuse_req_t req, uint64_t ino)
 {
@@ -48,7 +51,7 @@ static void drop_set_id(fuse_req_t req, uint64_t ino)
 	if (!fuse_req_ctx(req)->uid || fc_fs_getattr(session->fs, ino, &attr) != 0)
 		return;
 	set.mode = attr.mode & ~(uint32_t)S_ISUID;
-	if (set.mode & S_IXGRP)
+	if (set.mode & S_IXGRP || fuse_req_ctx(req)->gid != attr.gid)
 		set.mode &= ~(uint32_t)S_ISGID;
 	if (set.mode == attr.mode || fc_fs_setattr(session->fs, ino, &set, &attr) != 0)
 		return;
