@@ -238,6 +238,7 @@ struct fc_fs_stat {
 	uint32_t format, cipher;
 	uint8_t uuid[FC_UUID_BYTES];
 	bool read_only, failed;            /* failed: turned read-only after a failed sync (R10) */
+	bool stopped;                      /* that was fc_fs_stop, which had committed */
 	bool rekeying;                     /* a rekey is under way */
 	int rekey_error;                   /* what keeps it from going on, 0 nothing */
 	uint64_t rekey_bytes, rekey_total; /* seen of its present pass, and to be seen in all; about */

@@ -50,8 +50,10 @@ int fc_fs_stop(struct fc_fs *fs)
 {
 	int r = fs->read_only ? 0 : fc_fs_commit(fs);
 
-	if (stop(fs))
+	if (stop(fs)) {
+		fs->stopped = !r;
 		fc_fs_log(fs, 4, "it was asked to stop: read-only until it is mounted anew");
+	}
 	return r;
 }
 
@@ -255,6 +257,7 @@ int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)
 	st->generation = fs->root.generation;
 	st->read_only = fs->read_only || fs->failed;
 	st->failed = fs->failed;
+	st->stopped = fs->stopped;
 	st->rekeying = fs->keys->old != NULL;
 	st->rekey_error = fs->rekey.error;
 	st->rekey_total = fs->rekey.total * FC_BLOCK;

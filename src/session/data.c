@@ -218,7 +218,7 @@ static int fill_status(const struct fc_session *session, struct fc_ioc_status *o
 		.format = st.format,
 		.cipher = st.cipher,
 		.read_only = st.read_only,
-		.failed = st.failed,
+		.failed = st.stopped ? FC_IOC_STOPPED : st.failed,
 		.generation = st.generation,
 		.bytes_limit = st.bytes_limit,
 		.bytes_allocated = st.bytes_allocated,
