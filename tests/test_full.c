@@ -127,6 +127,23 @@ START_TEST(fallocate_of_too_much_takes_nothing)
 }
 END_TEST
 
+START_TEST(trim_gives_it_back_to_the_host)
+{
+	uint64_t before, ino, gone;
+
+	start(_i);
+	ck_assert_int_eq(fc_fs_trim(f.fs, &gone), 0);
+	before = stat_now().bytes_allocated;
+	ino = make("f");
+	ck_assert_uint_ge(fill(ino), 24);
+	ck_assert_uint_ge(stat_now().bytes_allocated, before + 24 * MIB);
+	drop("f", ino);
+	ck_assert_int_eq(fc_fs_trim(f.fs, &gone), 0);
+	ck_assert_uint_ge(gone, 24 * MIB);
+	ck_assert_uint_le(stat_now().bytes_allocated, before + 4 * MIB);
+}
+END_TEST
+
 /* ---- two at once, each with less than half of it ---- */
 
 static int of_thread[2];
@@ -178,6 +195,7 @@ int main(void)
 	tcase_add_loop_test(tc, what_was_deleted_is_free_at_once, 0, 2);
 	tcase_add_loop_test(tc, fallocate_has_what_was_deleted, 0, 2);
 	tcase_add_loop_test(tc, fallocate_of_too_much_takes_nothing, 0, 2);
+	tcase_add_loop_test(tc, trim_gives_it_back_to_the_host, 0, 2);
 	tcase_add_loop_test(tc, two_who_delete_find_room, 0, 2);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);

@@ -195,6 +195,10 @@ int fc_fs_stop(struct fc_fs *fs);
 /* For tests without threads: what the background threads would do once. */
 int fc_fs_background(struct fc_fs *fs);
 
+/* Gives all free blocks back to the host now, which happens by itself some commits later.
+ * *bytes: how much the container takes less. FC_EROFS, FC_EIO. No lock held. */
+int fc_fs_trim(struct fc_fs *fs, uint64_t *bytes);
+
 /* The size limit, as of fc_fs_format, durable on return. FC_EINVAL, and nothing changed:
  * below *least, what the container has in use now (which is set in any case). */
 int fc_fs_set_limit(struct fc_fs *fs, uint64_t cap, uint64_t *least);

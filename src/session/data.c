@@ -3,6 +3,7 @@
 #include "session/session_internal.h"
 
 #include <errno.h>
+#include <linux/fs.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -251,6 +252,21 @@ static int resize(const struct fc_session *session, struct fc_ioc_resize *arg)
 	return arg->refused ? 0 : error;
 }
 
+/* Of the whole container: where in it a range of bytes would lie means nothing. */
+static int trim(const struct fc_session *session, struct fstrim_range *arg)
+{
+	struct fc_fs_stat st;
+	uint64_t bytes = 0;
+	int error = fc_fs_statfs(session->fs, &st);
+
+	if (!error && (arg->len < FC_BLOCK || arg->start >= st.bytes_total))
+		error = FC_EINVAL;
+	if (!error)
+		error = fc_fs_trim(session->fs, &bytes);
+	arg->len = bytes;
+	return error;
+}
+
 static int compact(const struct fc_session *session, struct fc_ioc_compact *arg)
 {
 	struct fc_fs_compacting now = { .done = true };
@@ -276,8 +292,12 @@ static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_si
 	union {
 		struct fc_ioc_resize resize;
 		struct fc_ioc_compact compact;
+		struct fstrim_range trim;
 	} arg;
-	size_t bytes = cmd == FC_IOC_RESIZE ? sizeof(arg.resize) : cmd == FC_IOC_COMPACT ? sizeof(arg.compact) : 0;
+	size_t bytes = cmd == FC_IOC_RESIZE    ? sizeof(arg.resize)
+		       : cmd == FC_IOC_COMPACT ? sizeof(arg.compact)
+		       : cmd == FITRIM         ? sizeof(arg.trim)
+					       : 0;
 	int error;
 
 	if (cmd == FC_IOC_REKEY && in_size >= sizeof(struct fc_ioc_rekey) && may_administer(req)) {
@@ -295,7 +315,9 @@ static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_si
 		return 0;
 	}
 	memcpy(&arg, in, bytes);
-	error = cmd == FC_IOC_RESIZE ? resize(session, &arg.resize) : compact(session, &arg.compact);
+	error = cmd == FC_IOC_RESIZE    ? resize(session, &arg.resize)
+		: cmd == FC_IOC_COMPACT ? compact(session, &arg.compact)
+					: trim(session, &arg.trim);
 	if (!error)
 		fuse_reply_ioctl(req, 0, &arg, bytes);
 	return error;
