@@ -252,7 +252,8 @@ static int resize(const struct fc_session *session, struct fc_ioc_resize *arg)
 	return arg->refused ? 0 : error;
 }
 
-/* Of the whole container: where in it a range of bytes would lie means nothing. */
+/* Of the whole container: where in it a range of bytes would lie means nothing. The answer, as of
+ * other file systems, is how much is free and now not taken from the disk, not what this call changed. */
 static int trim(const struct fc_session *session, struct fstrim_range *arg)
 {
 	struct fc_fs_stat st;
@@ -263,7 +264,10 @@ static int trim(const struct fc_session *session, struct fstrim_range *arg)
 		error = FC_EINVAL;
 	if (!error)
 		error = fc_fs_trim(session->fs, &bytes);
-	arg->len = bytes;
+	if (!error)
+		error = fc_fs_statfs(session->fs, &st);
+	if (!error && arg->len > st.bytes_free)
+		arg->len = st.bytes_free;
 	return error;
 }
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For xfstests, read at the end of its common/rc. It knows no mkfs and no fsck for FSTYP=fuse: it deletes
+# For xfstests, read at the ends of its common/rc and common/attr. It knows no mkfs and no fsck for FSTYP=fuse: it deletes
 # the files, and leaves out the tests that need a file system of a given size. Here it has both.
 
 _fusecrypt_mkfs() { # SIZE
