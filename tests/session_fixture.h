@@ -283,6 +283,13 @@ int fc_fs_set_limit(struct fc_fs *fs, uint64_t cap, uint64_t *least)
 	return noted("set_limit", cap, NULL);
 }
 
+int fc_fs_trim(struct fc_fs *fs, uint64_t *bytes)
+{
+	(void)fs;
+	*bytes = 12345;
+	return noted("trim", 0, NULL);
+}
+
 int fc_fs_compact(struct fc_fs *fs, struct fc_fs_compacting *progress)
 {
 	(void)fs;

@@ -2,6 +2,7 @@
 /* renameat2, as ext4 has it. */
 #include <dirent.h>
 #include <linux/fs.h>
+#include <stdio.h>
 
 #include "fs/dir.h"
 #include "names_fixture.h"
@@ -213,6 +214,54 @@ START_TEST(renames_survive_a_replay)
 }
 END_TEST
 
+struct met {
+	char name[24];
+	uint64_t offset;
+};
+
+/* One entry a call. */
+static int meet(void *arg, const char *name, uint64_t ino, uint32_t type, uint64_t next_off, const struct fc_attr *attr)
+{
+	struct met *met = arg;
+
+	(void)ino;
+	(void)type;
+	(void)attr;
+	if (*met->name)
+		return 1;
+	snprintf(met->name, sizeof(met->name), "%s", name);
+	met->offset = next_off;
+	return 0;
+}
+
+START_TEST(renaming_all_while_listing_ends)
+{
+	uint64_t dir = mkdir_(1, "d");
+	struct met met = { .offset = 0 };
+	unsigned files = 0;
+	char name[24];
+
+	for (int i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		mkfile(dir, name);
+	}
+	for (*met.name = '\0'; files < 1000; *met.name = '\0') {
+		ok(fc_fs_readdir(f.fs, dir, met.offset, false, meet, &met));
+		if (!*met.name)
+			break;
+		if (*met.name == '.')
+			continue;
+		snprintf(name, sizeof(name), "renamed%u", files++);
+		ok(rename_(dir, met.name, dir, name, 0));
+	}
+	ck_assert_uint_eq(files, 50);
+	fixture_reopen(&f);
+	ck_assert_uint_ne(ino_of(dir, "renamed0"), 0);
+	ck_assert_uint_ne(ino_of(dir, "renamed49"), 0);
+	ck_assert_uint_eq(ino_of(dir, "f7"), 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = names_case("rename");
@@ -225,5 +274,6 @@ int main(void)
 	tcase_add_test(tc, exchange_swaps_anything);
 	tcase_add_test(tc, a_whiteout_stays_behind);
 	tcase_add_test(tc, renames_survive_a_replay);
+	tcase_add_test(tc, renaming_all_while_listing_ends);
 	return run_case(tc);
 }

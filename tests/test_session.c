@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The FUSE border without a mount: what the kernel asks and is told. */
+#include <linux/fs.h>
 #include <time.h>
 
 #include "session_fixture.h"
@@ -210,7 +211,14 @@ START_TEST(set_id_bits_go_unless_root_does_it)
 	ck_assert_str_eq(note.call, "fallocate");
 	ck_assert_uint_eq(note.flags, 3);
 
-	shown.mode = S_IFREG | 02745; /* set-gid without execution: mandatory locking */
+	/* set-gid without execution: only who is in the group may keep it */
+	shown.mode = S_IFREG | 02745;
+	ask(FUSE_FALLOCATE, 77, &in, sizeof(in), NULL, 0);
+	ck_assert(answered(5000));
+	ck_assert_int_eq(answer.header.error, FUSE_NOTIFY_INVAL_INODE);
+	ck_assert_int_eq(answer_of(0), 0);
+	ck_assert_uint_eq(note.set.mode & 07777, 0745);
+	shown.gid = 100;
 	note.set.valid = 0;
 	ck_assert_int_eq(call(FUSE_FALLOCATE, 77, &in, sizeof(in), NULL, 0), 0);
 	ck_assert_uint_eq(note.set.valid, 0);
@@ -365,6 +373,32 @@ START_TEST(questions_to_the_mount_only_at_its_root)
 }
 END_TEST
 
+START_TEST(free_space_goes_back_when_asked)
+{
+	struct {
+		struct fuse_ioctl_in in;
+		struct fstrim_range range;
+	} in = { .in = { .cmd = (uint32_t)FITRIM, .in_size = sizeof(in.range), .out_size = sizeof(in.range) },
+		 .range = { .len = UINT64_MAX } };
+	const struct fstrim_range *range = (const void *)(answer.body + sizeof(struct fuse_ioctl_out));
+
+	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, 0), EPERM); /* not by anyone */
+	asker = geteuid();
+	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, sizeof(struct fuse_ioctl_out) + sizeof(in.range)),
+			 0);
+	ck_assert_str_eq(note.call, "trim");
+	ck_assert_uint_eq(range->len, 8192); /* what is free */
+	in.range.len = 100; /* less than a block */
+	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, 0), EINVAL);
+	in.range = (struct fstrim_range){ .start = UINT64_MAX, .len = UINT64_MAX };
+	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, 0), EINVAL);
+	in.range.start = 0;
+	fails = FC_EROFS;
+	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, 0), EROFS);
+	fails = 0;
+}
+END_TEST
+
 START_TEST(another_master_key_comes_by_a_question)
 {
 	struct {
@@ -462,6 +496,7 @@ int main(void)
 	tcase_add_test(device_case, extended_attributes_pass);
 	tcase_add_test(device_case, directories_are_listed_as_far_as_they_fit);
 	tcase_add_test(device_case, questions_to_the_mount_only_at_its_root);
+	tcase_add_test(device_case, free_space_goes_back_when_asked);
 	tcase_add_test(device_case, another_master_key_comes_by_a_question);
 	tcase_add_test(device_case, malformed_requests_are_refused);
 	tcase_add_test(plain, options_are_escaped);

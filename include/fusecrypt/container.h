@@ -195,6 +195,10 @@ int fc_fs_stop(struct fc_fs *fs);
 /* For tests without threads: what the background threads would do once. */
 int fc_fs_background(struct fc_fs *fs);
 
+/* Gives all free blocks back to the host now, which happens by itself some commits later.
+ * *bytes: how much the container takes less. FC_EROFS, FC_EIO. No lock held. */
+int fc_fs_trim(struct fc_fs *fs, uint64_t *bytes);
+
 /* The size limit, as of fc_fs_format, durable on return. FC_EINVAL, and nothing changed:
  * below *least, what the container has in use now (which is set in any case). */
 int fc_fs_set_limit(struct fc_fs *fs, uint64_t cap, uint64_t *least);
@@ -238,6 +242,7 @@ struct fc_fs_stat {
 	uint32_t format, cipher;
 	uint8_t uuid[FC_UUID_BYTES];
 	bool read_only, failed;            /* failed: turned read-only after a failed sync (R10) */
+	bool stopped;                      /* that was fc_fs_stop, which had committed */
 	bool rekeying;                     /* a rekey is under way */
 	int rekey_error;                   /* what keeps it from going on, 0 nothing */
 	uint64_t rekey_bytes, rekey_total; /* seen of its present pass, and to be seen in all; about */

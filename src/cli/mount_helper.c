@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/mount_options.h"
 #include "cli/mounts.h"
+#include "cli/remount.h"
 #include "cli/umount.h"
 #include "cli/utab.h"
 
@@ -50,6 +51,9 @@ struct mount_call {
 	const char *container, *point;
 	char *options; /* joined with commas, room for all arguments */
 	bool fake, sloppy, nofail;
+	bool suid, dev; /* whether set-id bits and devices hold was said */
+	bool remount;
+	unsigned long flags; /* for that */
 };
 
 /* A comma that is not part of a value ends an option. */
@@ -85,12 +89,30 @@ static void take_options(struct mount_call *call, const char *text)
 
 			snprintf(option, n + 1, "%.*s", (int)n, text);
 			call->nofail |= !strcmp(option, "nofail");
+			call->remount |= !strcmp(option, "remount");
+			call->flags = fc_remount_flag(call->flags, option);
+			call->suid |= !strcmp(option, "suid") || !strcmp(option, "nosuid");
+			call->dev |= !strcmp(option, "dev") || !strcmp(option, "nodev");
 			if (call->sloppy && !known(option))
 				*to = '\0';
 		}
 		text += n;
 		text += *text == ',';
 	}
+}
+
+/* mount(8) passes on nosuid and nodev, but swallows suid and dev, which are its defaults. They are
+ * also ours then, where root mounts: a line in /etc/fstab means what it does for every file system. */
+static void add_defaults(struct mount_call *call)
+{
+	char suid[] = "suid", dev[] = "dev";
+
+	if (getuid())
+		return;
+	if (!call->suid)
+		take_options(call, suid);
+	if (!call->dev)
+		take_options(call, dev);
 }
 
 static int run_mount_command(const struct mount_call *call)
@@ -158,7 +180,7 @@ static int parse_mount(int argc, char **argv, struct mount_call *call)
 static int run_mount(int argc, char **argv)
 {
 	struct mount_call call = { 0 };
-	size_t room = 1;
+	size_t room = sizeof(",suid,dev");
 	int status;
 
 	for (int i = 1; i < argc; i++)
@@ -169,8 +191,11 @@ static int run_mount(int argc, char **argv)
 		return EX_SYSTEM;
 	}
 	status = parse_mount(argc, argv, &call);
+	add_defaults(&call);
 	/* as mount(8) does it for devices: one that is not there is no error */
-	if (!status && !call.fake && !(call.nofail && access(call.container, F_OK) && errno == ENOENT))
+	if (!status && !call.fake && call.remount)
+		status = mount_status(fc_remount(call.point, call.flags));
+	else if (!status && !call.fake && !(call.nofail && access(call.container, F_OK) && errno == ENOENT))
 		status = run_mount_command(&call);
 	free(call.options);
 	return status;

@@ -27,7 +27,7 @@ struct report {
 	bool mounted;
 	pid_t pid; /* 0: unknown */
 	bool live; /* the next three lines are known */
-	bool read_only, failed;
+	bool read_only, failed, stopped;
 	uint64_t generation, limit, used, inodes;
 	bool rekeying, rekey_live; /* by the header; the daemon is at it */
 	int rekey_error;
@@ -51,6 +51,7 @@ static void from_mount(struct report *r)
 	r->pid = (pid_t)s.pid;
 	r->read_only = s.read_only;
 	r->failed = s.failed;
+	r->stopped = s.failed == FC_IOC_STOPPED;
 	r->generation = s.generation;
 	r->limit = s.bytes_limit;
 	r->used = s.bytes_used;
@@ -242,7 +243,9 @@ static int print_text(const struct report *r)
 	}
 	printf("state       %s%s%s\n", r->mounted ? "mounted" : "unmounted",
 	       r->live && r->read_only ? ", read-only" : "",
-	       r->live && r->failed ? ", after a failed commit: unmount and mount again" : "");
+	       !r->live || !r->failed ? ""
+	       : r->stopped           ? ", because it was asked to stop: unmount and mount again"
+				      : ", after a failed commit: unmount and mount again");
 	if (r->mounted && r->m)
 		printf("mountpoint  %s\n", r->m->point);
 	if (r->pid)

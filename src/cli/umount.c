@@ -30,6 +30,7 @@ struct umount_job {
 	const struct fc_mount *m;
 	struct fc_ioc_status status;
 	bool known;     /* status was answered */
+	bool stopped;   /* by request, nothing is left to commit */
 	int sync_error; /* errno of the commit before */
 	int pidfd;
 };
@@ -165,7 +166,9 @@ static int commit(struct umount_job *job)
 	if (!job->known)
 		return 0;
 	job->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)job->status.pid, 0);
-	if (job->status.read_only && !job->status.failed)
+	/* all that was there when it was asked to stop is committed, and what came later has failed */
+	job->stopped = job->status.failed == FC_IOC_STOPPED;
+	if (job->stopped || (job->status.read_only && !job->status.failed))
 		return 0;
 	job->sync_error = fc_mount_ask(job->m, FC_IOC_SYNC, NULL);
 	if (job->sync_error != ENOSPC)
@@ -255,7 +258,7 @@ static int umount_one(struct umount_job *job, bool one_place)
 	if (status)
 		return status;
 	wait_lock(job);
-	if (job->sync_error || (job->known && job->status.failed)) {
+	if (job->sync_error || (job->known && job->status.failed && !job->stopped)) {
 		fc_cli_say("%s is unmounted, but its last changes were not committed (%s): what was written since the "
 			   "last sync may be lost; see the system's log",
 			   job->arg, strerror(job->sync_error ? job->sync_error : EIO));

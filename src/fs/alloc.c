@@ -93,50 +93,100 @@ int fc_data_truncate(struct fc_fs *fs, struct fc_inode *inode, uint64_t size)
 
 /* ---- fallocate ------------------------------------------------------------------ */
 
+/* The first hole at or after *at, up to *stop. FC_ENOENT: none before end. */
+static int next_gap(struct fc_fs *fs, uint64_t ino, uint64_t *at, uint64_t end, uint64_t *stop)
+{
+	struct fc_extent e;
+	int r;
+
+	while (*at < end) {
+		*stop = end;
+		r = fc_extent_at(fs, ino, *at, &e);
+		if (r && r != FC_ENOENT)
+			return r;
+		if (r || e.file_block > *at) {
+			if (!r && e.file_block < end)
+				*stop = e.file_block;
+			return 0;
+		}
+		*at = e.file_block + e.units;
+	}
+	return FC_ENOENT;
+}
+
+/* Is there a chance? What host or cap do not have is not asked for: until they refuse, everybody else
+ * would find them full. */
+static int may_fit(struct fc_fs *fs, uint64_t blocks)
+{
+	const struct fc_space *s = &fs->forest.space;
+	uint64_t own = s->held > s->data_used ? s->held - s->data_used : 0, host;
+	int r;
+
+	if (blocks <= own || fs->replaying)
+		return 0;
+	r = fc_io_host_free(fs->io, &host);
+	if (r)
+		return r;
+	return blocks - own > host / FC_BLOCK || blocks - own > fc_space_under_cap(s) ? FC_ENOSPC : 0;
+}
+
+/* Promises all blocks that the holes of [first, end) need, or none. */
+static int promise_gaps(struct fc_fs *fs, uint64_t ino, uint64_t first, uint64_t end, uint64_t *blocks)
+{
+	uint64_t at = first, stop;
+	int r;
+
+	*blocks = 0;
+	while (!(r = next_gap(fs, ino, &at, end, &stop))) {
+		*blocks += stop - at;
+		at = stop;
+	}
+	if (r == FC_ENOENT)
+		r = *blocks > FC_CHUNK_BLOCKS ? may_fit(fs, *blocks) : 0;
+	return r ? r : fc_space_reserve(&fs->forest, *blocks, false);
+}
+
+/* Gives back what fill_holes made of [first, end): it is not told from older gaps, both read as zeros. */
+static void clear_gaps(struct fc_fs *fs, struct fc_inode *inode, uint64_t first, uint64_t end)
+{
+	uint64_t at = first;
+	struct fc_extent e;
+
+	while (at < end && !fc_extent_at(fs, inode->ino, at, &e) && e.file_block < end) {
+		at = e.file_block + e.units;
+		if (!e.session && !fc_extent_lost(&e))
+			fc_map_clear_range(fs, inode, e.file_block > first ? e.file_block : first, at < end ? at : end);
+	}
+}
+
 /* Blocks for the holes of [first, end). On an error those it made are given back. */
 static int fill_holes(struct fc_fs *fs, struct fc_inode *inode, uint64_t first, uint64_t end)
 {
-	uint64_t at = first, made_end = first;
-	int r = 0;
+	uint64_t at = first, stop, left;
+	int r = promise_gaps(fs, inode->ino, first, end, &left);
 
-	while (!r && at < end) {
-		struct fc_extent e, gap = { .file_block = at };
+	if (r)
+		return r;
+	while (!(r = next_gap(fs, inode->ino, &at, end, &stop))) {
+		struct fc_extent gap = { .file_block = at };
 		struct fc_range range;
-		uint64_t stop = end;
 
-		r = fc_extent_at(fs, inode->ino, at, &e);
-		if (r && r != FC_ENOENT)
-			break;
-		if (!r && e.file_block <= at) {
-			at = e.file_block + e.units;
-			continue;
-		}
-		if (!r && e.file_block < end)
-			stop = e.file_block;
-		r = fc_space_alloc_data(&fs->forest, (uint32_t)(stop - at < GAP_UNITS ? stop - at : GAP_UNITS), false,
+		r = fc_space_alloc_data(&fs->forest, (uint32_t)(stop - at < GAP_UNITS ? stop - at : GAP_UNITS), true,
 					&range);
 		if (r)
 			break;
+		left -= range.count;
 		gap.start = range.start;
 		gap.units = range.count;
 		fc_space_landed(&fs->forest, &range);
 		fc_map_insert(fs, inode, &gap);
 		fc_page_set_fresh(fs, inode->ino, at, at + range.count, false);
 		at += range.count;
-		made_end = at;
 	}
-	if (!r)
+	if (r == FC_ENOENT)
 		return 0;
-	for (at = first; at < made_end;) { /* what this call made is not told from older gaps: both read as zeros */
-		struct fc_extent e;
-
-		if (fc_extent_at(fs, inode->ino, at, &e) || e.file_block >= made_end)
-			break;
-		at = e.file_block + e.units;
-		if (!e.session && !fc_extent_lost(&e))
-			fc_map_clear_range(fs, inode, e.file_block > first ? e.file_block : first,
-					   at < made_end ? at : made_end);
-	}
+	fc_space_unreserve(&fs->forest, left);
+	clear_gaps(fs, inode, first, at);
 	return r;
 }
 
@@ -242,9 +292,13 @@ static int fallocate_once(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off
 
 int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n)
 {
-	int r = fallocate_once(fs, ino, mode, off, n);
+	unsigned tries = 0;
+	int r;
 
-	return r == FC_ENOSPC && fc_space_came_free(fs) ? fallocate_once(fs, ino, mode, off, n) : r;
+	do {
+		r = fallocate_once(fs, ino, mode, off, n);
+	} while (r == FC_ENOSPC && fc_space_came_free(fs, &tries));
+	return r;
 }
 
 /* ---- lseek ------------------------------------------------------------------------ */

@@ -92,8 +92,8 @@ int fc_dir_load(struct fc_fs *fs, uint64_t dir, const struct fc_entry *entry, ui
 	return err ? err : fc_tree_load(fc_fs_tree(fs), entry_key(dir, seq));
 }
 
-int fc_dir_add(struct fc_fs *fs, struct fc_inode *dir, const struct fc_entry *place, const struct fc_bytes *name,
-	       uint64_t ino, uint8_t type)
+int fc_dir_add_at(struct fc_fs *fs, struct fc_inode *dir, const struct fc_entry *place, const struct fc_bytes *name,
+		  uint64_t ino, uint8_t type, uint64_t seq)
 {
 	uint8_t raw[FC_ITEM_MAX];
 	struct fc_item seqs;
@@ -108,19 +108,28 @@ int fc_dir_add(struct fc_fs *fs, struct fc_inode *dir, const struct fc_entry *pl
 			return FC_ENOSPC;
 		memcpy(raw, seqs.data, n);
 	}
-	fc_put_u64(raw + n, dir->next_seq);
+	fc_put_u64(raw + n, seq);
 	err = fc_tree_put(fc_fs_tree(fs), name_key(dir->ino, place->hash), raw, n + SEQ_BYTES);
 	if (err)
 		return err;
 	fc_put_u64(raw + ENTRY_INO, ino);
 	raw[ENTRY_TYPE] = type;
 	memcpy(raw + ENTRY_NAME, name->p, name->n);
-	err = fc_tree_put(fc_fs_tree(fs), entry_key(dir->ino, dir->next_seq), raw, ENTRY_NAME + name->n);
+	err = fc_tree_put(fc_fs_tree(fs), entry_key(dir->ino, seq), raw, ENTRY_NAME + name->n);
 	if (err)
 		return err;
-	dir->next_seq++;
 	dir->entries++;
 	return 0;
+}
+
+int fc_dir_add(struct fc_fs *fs, struct fc_inode *dir, const struct fc_entry *place, const struct fc_bytes *name,
+	       uint64_t ino, uint8_t type)
+{
+	int err = fc_dir_add_at(fs, dir, place, name, ino, type, dir->next_seq);
+
+	if (!err)
+		dir->next_seq++;
+	return err;
 }
 
 /* Takes seq out of a NAME item that holds others. */

@@ -57,6 +57,9 @@ int fc_dir_load(struct fc_fs *fs, uint64_t dir, const struct fc_entry *entry, ui
  * have come. */
 int fc_dir_add(struct fc_fs *fs, struct fc_inode *dir, const struct fc_entry *place, const struct fc_bytes *name,
 	       uint64_t ino, uint8_t type);
+/* The same at an offset that nothing has, below dir->next_seq. */
+int fc_dir_add_at(struct fc_fs *fs, struct fc_inode *dir, const struct fc_entry *place, const struct fc_bytes *name,
+		  uint64_t ino, uint8_t type, uint64_t seq);
 /* entry: of a find in the same lock hold, nothing of its hash changed since. */
 int fc_dir_del(struct fc_fs *fs, struct fc_inode *dir, const struct fc_entry *entry);
 /* Lets an entry that exists mean another inode; name and offset stay. */

@@ -11,6 +11,7 @@
 
 #define LOG_INLINE 8192u          /* writes up to this are journalled with their bytes */
 #define DIRECT_BYTES (128u << 10) /* aligned writes from this on are sealed at once */
+#define TRIES_MAX 8u              /* others may take what came free */
 
 /* ---- inline content ------------------------------------------------------------ */
 
@@ -397,23 +398,35 @@ static int write_once(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, co
 	return write_cached(fs, &op, &data);
 }
 
-/* What was deleted becomes free with the commits after next: a full disk may not
- * be full any more. Called after FC_ENOSPC, without locks. */
-bool fc_space_came_free(struct fc_fs *fs)
+/* What was deleted becomes free with the commits after next, and what is being given
+ * back to the host only then: a full disk may not be full any more. */
+bool fc_space_came_free(struct fc_fs *fs, unsigned *tries)
 {
-	bool waiting;
+	bool waiting, punching;
 
+	if ((*tries)++ == TRIES_MAX)
+		return false;
+	if (fs->reclaim_more)
+		(void)fc_background_reclaim(fs);
 	fc_fs_rdlock(fs);
 	waiting = fc_space_waiting(&fs->forest);
 	fc_fs_rdunlock(fs);
 	if (waiting)
 		fc_settle(fs);
-	return waiting;
+	punching = pthread_mutex_trylock(&fs->punch_lock) != 0;
+	if (punching)
+		pthread_mutex_lock(&fs->punch_lock);
+	pthread_mutex_unlock(&fs->punch_lock);
+	return waiting || punching;
 }
 
 int fc_fs_write(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, const void *buf, unsigned flags)
 {
-	int r = write_once(fs, ino, off, n, buf, flags);
+	unsigned tries = 0;
+	int r;
 
-	return r == FC_ENOSPC && fc_space_came_free(fs) ? write_once(fs, ino, off, n, buf, flags) : r;
+	do {
+		r = write_once(fs, ino, off, n, buf, flags);
+	} while (r == FC_ENOSPC && fc_space_came_free(fs, &tries));
+	return r;
 }

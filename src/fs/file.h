@@ -21,7 +21,8 @@ struct fc_window {
 /* Tells the log about content that could not be read; nothing for other errors. No lock. */
 void fc_data_report(struct fc_fs *fs, uint64_t ino, uint64_t block, int error);
 
-/* After FC_ENOSPC, without locks: did waiting for commits free anything? Then try again. */
-bool fc_space_came_free(struct fc_fs *fs);
+/* After FC_ENOSPC, without locks: did waiting for commits free anything? Then try again.
+ * *tries: 0 before the first; at some number of them it is false. */
+bool fc_space_came_free(struct fc_fs *fs, unsigned *tries);
 
 #endif

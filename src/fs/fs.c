@@ -50,8 +50,10 @@ int fc_fs_stop(struct fc_fs *fs)
 {
 	int r = fs->read_only ? 0 : fc_fs_commit(fs);
 
-	if (stop(fs))
+	if (stop(fs)) {
+		fs->stopped = !r;
 		fc_fs_log(fs, 4, "it was asked to stop: read-only until it is mounted anew");
+	}
 	return r;
 }
 
@@ -220,10 +222,10 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Blocks of data that the cap still lets in. */
-static uint64_t may_have(const struct fc_space *s)
+/* Blocks of data that the cap still lets in; had: of our own. */
+static uint64_t may_have(const struct fc_space *s, uint64_t had)
 {
-	uint64_t more = fc_space_under_cap(s), had = s->solid_free - least(s->solid_free, s->reserved);
+	uint64_t more = fc_space_under_cap(s);
 
 	if (more > UINT64_MAX / FC_BLOCK / 2)
 		return UINT64_MAX / FC_BLOCK;
@@ -233,7 +235,7 @@ static uint64_t may_have(const struct fc_space *s)
 int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)
 {
 	const struct fc_space *s = &fs->forest.space;
-	uint64_t host, kept = (uint64_t)FC_CHUNK_BYTES;
+	uint64_t host, own, kept = (uint64_t)FC_CHUNK_BYTES;
 	int r;
 
 	memset(st, 0, sizeof(*st));
@@ -246,14 +248,16 @@ int fc_fs_statfs(struct fc_fs *fs, struct fc_fs_stat *st)
 	st->bytes_limit = s->cap;
 	st->bytes_used = (s->data_used + s->node_used) * FC_BLOCK;
 	/* space is taken from the host a chunk at a time: the last part of one cannot be had */
-	st->bytes_free =
-		(host > kept ? host - kept : 0) + (s->solid_free - least(s->solid_free, s->reserved)) * FC_BLOCK;
-	st->bytes_free = least(st->bytes_free, may_have(s) * FC_BLOCK);
+	/* what waits to be free counts: who meets a full disk waits for it (fc_space_came_free) */
+	own = s->solid_free - least(s->solid_free, s->reserved) + fc_space_coming(&fs->forest);
+	st->bytes_free = (host > kept ? host - kept : 0) + own * FC_BLOCK;
+	st->bytes_free = least(st->bytes_free, may_have(s, own) * FC_BLOCK);
 	st->bytes_total = st->bytes_used + s->reserved * FC_BLOCK + st->bytes_free;
 	st->inodes = fs->inodes;
 	st->generation = fs->root.generation;
 	st->read_only = fs->read_only || fs->failed;
 	st->failed = fs->failed;
+	st->stopped = fs->stopped;
 	st->rekeying = fs->keys->old != NULL;
 	st->rekey_error = fs->rekey.error;
 	st->rekey_total = fs->rekey.total * FC_BLOCK;

@@ -179,8 +179,9 @@ static int leave_whiteout(struct rename *r)
 	return fc_dir_set(r->fs, r->from->ino, r->source.seq, op->ino, fc_dir_type(inode.mode));
 }
 
-/* A target keeps its place in the directory, so who lists it meanwhile sees the
- * name once. */
+/* A target keeps its place in the directory, so who lists it meanwhile sees the name
+ * once; without one, what stays in its directory keeps its own: or who lists it while
+ * another renames would meet the same files again and again. */
 static int move(struct rename *r)
 {
 	uint8_t type = fc_dir_type(r->moved.mode);
@@ -193,6 +194,8 @@ static int move(struct rename *r)
 	if (err)
 		return err;
 	count_move(&r->moved, r->from, r->to);
+	if (!r->replaces && r->from == r->to && !(r->op->flags & RENAME_WHITEOUT))
+		return fc_dir_add_at(r->fs, r->to, &r->target, &r->op->name2, r->moved.ino, type, r->source.seq);
 	if (!r->replaces)
 		return fc_dir_add(r->fs, r->to, &r->target, &r->op->name2, r->moved.ino, type);
 	err = fc_dir_set(r->fs, r->to->ino, r->target.seq, r->moved.ino, type);

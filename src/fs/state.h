@@ -174,7 +174,8 @@ struct fc_fs {
 	uint8_t *buffer[FC_BUFFERS_KEPT];
 	unsigned buffers; /* buffer_lock, like buffer[] */
 
-	_Atomic bool failed; /* R10: nothing more is written */
+	_Atomic bool failed;  /* R10: nothing more is written */
+	_Atomic bool stopped; /* that was asked for, and all before is committed */
 	bool read_only, replaying;
 	struct fc_damage *damage;  /* NULL: damage is an error */
 	bool freeing;              /* the operation under the lock frees space: it may use the last of it */

@@ -62,6 +62,30 @@ int fc_fs_background(struct fc_fs *fs)
 	return r ? r : fc_background_punch(fs);
 }
 
+int fc_fs_trim(struct fc_fs *fs, uint64_t *bytes)
+{
+	uint64_t before, after;
+	int r;
+
+	*bytes = 0;
+	if (fs->read_only || fs->failed)
+		return fs->failed ? FC_EIO : FC_EROFS;
+	r = fc_io_allocated(fs->io, &before);
+	if (!r)
+		r = fc_background_reclaim(fs);
+	if (!r)
+		r = fc_commit(fs, false);
+	if (r)
+		return r;
+	fc_settle(fs);
+	r = fc_background_punch(fs);
+	if (!r)
+		r = fc_io_allocated(fs->io, &after);
+	if (!r && after < before)
+		*bytes = before - after;
+	return r;
+}
+
 static void *flusher(void *arg)
 {
 	struct fc_fs *fs = arg;

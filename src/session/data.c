@@ -3,6 +3,7 @@
 #include "session/session_internal.h"
 
 #include <errno.h>
+#include <linux/fs.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,7 +39,10 @@ void fc_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
  * With HANDLE_KILLPRIV_V2 the kernel leaves set-id bits to us, but says of WRITE
  * and SETATTR only whether the caller may keep them; root may. (Capabilities of
  * the file it removes itself.) Its own notion of the mode must go too, or
- * executing the file would honour the bits.
+ * executing the file would honour the bits. Of FALLOCATE and COPY_FILE_RANGE it
+ * says nothing: what it does itself elsewhere is done here. Which other groups the
+ * caller is in cannot be known; to them a file that no group executes loses a bit
+ * that means nothing.
  */
 static void drop_set_id(fuse_req_t req, uint64_t ino)
 {
@@ -49,7 +53,7 @@ static void drop_set_id(fuse_req_t req, uint64_t ino)
 	if (!fuse_req_ctx(req)->uid || fc_fs_getattr(session->fs, ino, &attr) != 0)
 		return;
 	set.mode = attr.mode & ~(uint32_t)S_ISUID;
-	if (set.mode & S_IXGRP)
+	if (set.mode & S_IXGRP || fuse_req_ctx(req)->gid != attr.gid)
 		set.mode &= ~(uint32_t)S_ISGID;
 	if (set.mode == attr.mode || fc_fs_setattr(session->fs, ino, &set, &attr) != 0)
 		return;
@@ -216,7 +220,7 @@ static int fill_status(const struct fc_session *session, struct fc_ioc_status *o
 		.format = st.format,
 		.cipher = st.cipher,
 		.read_only = st.read_only,
-		.failed = st.failed,
+		.failed = st.stopped ? FC_IOC_STOPPED : st.failed,
 		.generation = st.generation,
 		.bytes_limit = st.bytes_limit,
 		.bytes_allocated = st.bytes_allocated,
@@ -249,6 +253,25 @@ static int resize(const struct fc_session *session, struct fc_ioc_resize *arg)
 	return arg->refused ? 0 : error;
 }
 
+/* Of the whole container: where in it a range of bytes would lie means nothing. The answer, as of
+ * other file systems, is how much is free and now not taken from the disk, not what this call changed. */
+static int trim(const struct fc_session *session, struct fstrim_range *arg)
+{
+	struct fc_fs_stat st;
+	uint64_t bytes = 0;
+	int error = fc_fs_statfs(session->fs, &st);
+
+	if (!error && (arg->len < FC_BLOCK || arg->start >= st.bytes_total))
+		error = FC_EINVAL;
+	if (!error)
+		error = fc_fs_trim(session->fs, &bytes);
+	if (!error)
+		error = fc_fs_statfs(session->fs, &st);
+	if (!error && arg->len > st.bytes_free)
+		arg->len = st.bytes_free;
+	return error;
+}
+
 static int compact(const struct fc_session *session, struct fc_ioc_compact *arg)
 {
 	struct fc_fs_compacting now = { .done = true };
@@ -274,8 +297,12 @@ static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_si
 	union {
 		struct fc_ioc_resize resize;
 		struct fc_ioc_compact compact;
+		struct fstrim_range trim;
 	} arg;
-	size_t bytes = cmd == FC_IOC_RESIZE ? sizeof(arg.resize) : cmd == FC_IOC_COMPACT ? sizeof(arg.compact) : 0;
+	size_t bytes = cmd == FC_IOC_RESIZE    ? sizeof(arg.resize)
+		       : cmd == FC_IOC_COMPACT ? sizeof(arg.compact)
+		       : cmd == FITRIM         ? sizeof(arg.trim)
+					       : 0;
 	int error;
 
 	if (cmd == FC_IOC_REKEY && in_size >= sizeof(struct fc_ioc_rekey) && may_administer(req)) {
@@ -293,7 +320,9 @@ static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_si
 		return 0;
 	}
 	memcpy(&arg, in, bytes);
-	error = cmd == FC_IOC_RESIZE ? resize(session, &arg.resize) : compact(session, &arg.compact);
+	error = cmd == FC_IOC_RESIZE    ? resize(session, &arg.resize)
+		: cmd == FC_IOC_COMPACT ? compact(session, &arg.compact)
+					: trim(session, &arg.trim);
 	if (!error)
 		fuse_reply_ioctl(req, 0, &arg, bytes);
 	return error;

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <linux/fuse.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,8 +130,8 @@ enum fc_weight fc_request_weight(const void *request, size_t n)
 		return FC_SHORT;
 	if (header->opcode == FUSE_SETATTR && setattr->valid & FATTR_SIZE)
 		return FC_LONG;
-	if (header->opcode == FUSE_IOCTL &&
-	    (ioctl->cmd == FC_IOC_SYNC || ioctl->cmd == FC_IOC_SHUTDOWN || ioctl->cmd == FC_IOC_REKEY))
+	if (header->opcode == FUSE_IOCTL && (ioctl->cmd == FC_IOC_SYNC || ioctl->cmd == FC_IOC_SHUTDOWN ||
+					     ioctl->cmd == FC_IOC_REKEY || ioctl->cmd == FITRIM))
 		return FC_LONG;
 	return kind_of(header)->weight;
 }

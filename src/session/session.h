@@ -47,7 +47,8 @@ struct fc_ioc_status {
 	uint32_t version; /* 1 */
 	uint32_t pid;     /* of the daemon */
 	uint32_t format, cipher;
-	uint32_t read_only, failed;
+	uint32_t read_only;
+	uint32_t failed; /* 1 after a failed commit, FC_IOC_STOPPED after FC_IOC_SHUTDOWN */
 	uint64_t generation, bytes_limit, bytes_allocated, bytes_used, inodes;
 	uint8_t uuid[16];
 	uint64_t write_errors; /* writes from the page cache that failed since it was mounted */
@@ -56,6 +57,7 @@ struct fc_ioc_status {
 	uint64_t rekey_bytes, rekey_total;
 	char container[3984]; /* absolute path, NUL-terminated, cut if longer */
 };
+#define FC_IOC_STOPPED 2
 #define FC_IOC_STATUS _IOR(FC_IOC_MAGIC, 1, struct fc_ioc_status)
 /* Commits: returns when a new root is durable. */
 #define FC_IOC_SYNC _IO(FC_IOC_MAGIC, 2)

@@ -185,6 +185,8 @@ void fc_space_release(struct fc_forest *f, uint64_t txg);
 
 /* Do more than a few blocks wait for commits to be free? */
 bool fc_space_waiting(const struct fc_forest *f);
+/* How many blocks for data wait so. */
+uint64_t fc_space_coming(const struct fc_forest *f);
 
 /* Up to max ranges of free blocks that the host may still hold are taken out
  * of the free space, to be punched and then returned by fc_space_punched. */

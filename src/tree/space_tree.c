@@ -355,6 +355,23 @@ bool fc_space_waiting(const struct fc_forest *f)
 	return blocks > 64u * FC_NODE_BLOCKS; /* a commit by itself frees the nodes that it replaces */
 }
 
+uint64_t fc_space_coming(const struct fc_forest *f)
+{
+	const struct fc_space *s = &f->space;
+	uint64_t blocks = 0;
+	size_t i, k;
+
+	for (i = 0; i < FC_PENDINGS; i++)
+		for (k = 0; k < s->pending[i].count; k++) {
+			const struct fc_range *range = &s->pending[i].range[k];
+			uint64_t chunk = range->start / FC_CHUNK_BLOCKS - s->first_chunk;
+
+			if (chunk < s->chunks && s->chunk[chunk].kind == FC_CHUNK_DATA)
+				blocks += range->count;
+		}
+	return blocks;
+}
+
 /* ---- owners ------------------------------------------------------------------------- */
 
 /* The part of [at, end) that starts at `at` and has one number of owners. */

@@ -64,6 +64,39 @@ is_mounted "$M"
 status 0 mount -a
 equal "$(grep -c " $M " /proc/self/mountinfo)" 1 "mounts after a second mount -a"
 
+# suid and dev are the defaults of mount(8), which keeps them to itself
+grep " $M " /proc/self/mountinfo | grep -Eq 'nosuid|nodev' && fail "nosuid or nodev without being asked for"
+status 0 umount "$M"
+echo "$D/box $M fusecrypt $pass,nosuid,nodev 0 0" >fstab
+status 0 mount "$M"
+grep " $M " /proc/self/mountinfo | grep nosuid | grep -q nodev || fail "nosuid,nodev is not heeded"
+status 0 umount "$M"
+echo "$D/box $M fusecrypt $pass,suid,dev 0 0" >fstab
+status 0 mount "$M"
+mknod "$M/null" c 1 3
+echo x >"$M/null" || fail "a device in spite of dev"
+rm "$M/null"
+
+# remount: the kernel's part changes, the daemon and what is open stay
+exec 8<"$M/fusecrypt"
+echo before >"$M/kept"
+status 0 mount -o remount,ro "$M"
+! touch "$M/new" 2>/dev/null || fail "remount,ro is not heeded"
+equal "$(cat "$M/kept")" before "what was written before"
+status 0 mount -o remount,rw,nosuid "$M"
+grep " $M " /proc/self/mountinfo | grep -q nosuid || fail "remount,nosuid is not heeded"
+echo after >"$M/kept"
+exec 8<&-
+status 0 umount "$M"
+echo "$D/box $M fusecrypt $pass,ro 0 0" >fstab
+status 0 mount "$M"
+status 32 mount -o remount,rw "$M"
+said 'mount it anew'
+equal "$(cat "$M/kept")" after "what was written when it was writable again"
+status 0 umount "$M"
+echo "$D/box $M fusecrypt $pass 0 0" >fstab
+status 0 mount "$M"
+
 # in use: refused, it stays; a bind mount goes alone; lazily on demand
 exec 8<"$M/fusecrypt"
 status 32 umount "$M"
@@ -130,6 +163,7 @@ status 0 as_user mount "$U/mnt"
 as_user sh -c "echo mine >$U/mnt/file"
 equal "$(as_user cat "$U/mnt/file")" mine "the user's file"
 ! ls "$U/mnt" 2>/dev/null || fail "root sees into a user's mount"
+grep " $U/mnt " /proc/self/mountinfo | grep nosuid | grep -q nodev || fail "a user's mount without nosuid,nodev"
 as_user umount "$U/mnt"
 not_mounted "$U/mnt"
 unused "$U/box"

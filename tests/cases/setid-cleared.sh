@@ -53,6 +53,10 @@ for what, call in changes.items():
     fresh(0o2767)  # set-gid without execution by the group marks mandatory locking: stays
     as_ids(1000, 1000, [1000], call)
     equal(mode(), "2767", "after %s with set-gid but no execution" % what)
+    if what in ("fallocate", "copy_file_range"):  # of them the kernel asks for nothing
+        fresh(0o6766)
+        as_ids(1001, 1001, [], call)
+        equal(mode(), "766", "after %s by who is not in the group" % what)
     fresh(0o6777)
     call()
     if not PLAIN and what in ("fallocate", "copy_file_range"):

@@ -27,6 +27,13 @@ for _ in $(seq 150); do # by itself, within some commits
 	sleep 0.2
 done
 [ "$(allocated)" -le $bound ] || fail "the container takes $(allocated) bytes, right is at most $bound"
+head -c 134217728 /dev/urandom >"$M/f7"
+fc sync "$M"
+full=$(allocated)
+rm "$M/f7"
+status 0 fstrim "$M"
+[ $((full - $(allocated))) -ge 100000000 ] || fail "fstrim gave back $((full - $(allocated))) bytes of 128 MiB"
+status 1 fstrim -l 100 "$M"
 fc_remount "$D"
 [ "$(allocated)" -le $bound ] || fail "after mounting again the container takes $(allocated) bytes, right is at most $bound"
 equal "$(stat -c %s "$M/f2")" 1000 "size of a file that was cut"

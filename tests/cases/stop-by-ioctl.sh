@@ -31,7 +31,9 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 py stop.py "$M" stop
 equal "$(fc_field "$D" failed)" True failed
-umount "$M" 2>/dev/null || fusermount3 -u "$M"
+fc status "$M" | grep -q 'asked to stop' || fail "status does not say why it is read-only"
+text=$(fc umount "$M" 2>&1) || fail "umount of one that was stopped: $text"
+equal "$text" "" "what umount says of one that was stopped"
 fc_forget "container $D"
 fc_mount "$D"
 [ -d "$M/made" ] && [ ! -e "$M/later" ] || fail "not what was there when it was stopped: $(ls "$M")"
