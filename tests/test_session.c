@@ -388,7 +388,7 @@ START_TEST(free_space_goes_back_when_asked)
 			 0);
 	ck_assert_str_eq(note.call, "trim");
 	ck_assert_uint_eq(range->len, 8192); /* what is free */
-	in.range.len = 100; /* less than a block */
+	in.range.len = 100;                  /* less than a block */
 	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, 0), EINVAL);
 	in.range = (struct fstrim_range){ .start = UINT64_MAX, .len = UINT64_MAX };
 	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, 0), EINVAL);

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For xfstests, read at the ends of its common/rc and common/attr. It knows no mkfs and no fsck for FSTYP=fuse: it deletes
+# For xfstests, read at the end of its common/rc. It knows no mkfs and no fsck for FSTYP=fuse: it deletes
 # the files, and leaves out the tests that need a file system of a given size. Here it has both.
 
 _fusecrypt_mkfs() { # SIZE
@@ -54,9 +54,9 @@ _require_names_are_bytes() {
 	:
 }
 
-# ACLs are attributes, of 64 KiB at most: 4 bytes, and 8 an entry.
-_acl_get_max() {
-	echo 8191
+# In KiB: what _scratch_mkfs makes, and not what the file takes so far.
+_get_device_size() {
+	echo $((4 << 20))
 }
 
 # 64 bits of seconds.
