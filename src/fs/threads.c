@@ -9,8 +9,10 @@
 
 #include "fs/state.h"
 
-#define PUNCH_RANGES (FC_CHUNK_BLOCKS / 2)     /* a chunk has no more runs: each round ends at least one chunk */
-#define HELD_MAX (24u << 20 >> FC_BLOCK_SHIFT) /* free blocks kept for reuse while busy */
+#define PUNCH_RANGES (FC_CHUNK_BLOCKS / 2)       /* a chunk has no more runs: each round ends at least one chunk */
+#define HELD_MAX (24u << 20 >> FC_BLOCK_SHIFT)   /* free blocks kept for reuse while busy */
+#define COMING_MAX (16u << 20 >> FC_BLOCK_SHIFT) /* blocks that wait to be free: worth a commit */
+#define SLICE_MS 250u                            /* between commits for that reason */
 
 static int punch(struct fc_fs *fs)
 {
@@ -110,17 +112,47 @@ static void *flusher(void *arg)
 	return NULL;
 }
 
-/* work_lock held. Waits until told, or seconds have passed; quiet: also until something changes. True: told. */
-static bool wait_told(struct fc_fs *fs, unsigned seconds, bool quiet)
+/* work_lock held. Waits until told, or the time has passed; quiet: also until something changes. True: told. */
+static bool wait_told(struct fc_fs *fs, unsigned ms, bool quiet)
 {
 	struct timespec until;
 	int r = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += seconds;
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += ms % 1000 * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
 	while (!fs->stop && !fs->commit_wanted && !(quiet && fs->dirty) && r != ETIMEDOUT)
 		r = pthread_cond_timedwait(&fs->work, &fs->work_lock, &until);
 	return r != ETIMEDOUT;
+}
+
+static bool much_coming(struct fc_fs *fs)
+{
+	bool much;
+
+	fc_fs_rdlock(fs);
+	much = fc_space_coming(&fs->forest) > COMING_MAX;
+	fc_fs_rdunlock(fs);
+	return much;
+}
+
+/* work_lock held. Until the next commit is due. What is overwritten or removed waits for commits
+ * until it is free: the container must not grow by whatever that is in seconds. */
+static void wait_due(struct fc_fs *fs)
+{
+	bool much = false;
+
+	for (unsigned ms = fs->options.commit_seconds * 1000; ms && !much; ms -= ms < SLICE_MS ? ms : SLICE_MS) {
+		if (wait_told(fs, ms < SLICE_MS ? ms : SLICE_MS, false))
+			return;
+		pthread_mutex_unlock(&fs->work_lock);
+		much = much_coming(fs);
+		pthread_mutex_lock(&fs->work_lock);
+	}
 }
 
 static bool holds_much(struct fc_fs *fs)
@@ -145,7 +177,7 @@ static void *committer(void *arg)
 				pthread_cond_wait(&fs->work, &fs->work_lock);
 				continue;
 			}
-			wait_told(fs, fs->options.commit_seconds * 2, true);
+			wait_told(fs, fs->options.commit_seconds * 2000, true);
 			if (fs->stop || fs->dirty || fs->commit_wanted)
 				continue;
 			/* two more roots, so that what the last ones freed is free */
@@ -156,7 +188,7 @@ static void *committer(void *arg)
 			pthread_mutex_lock(&fs->work_lock);
 			continue;
 		}
-		wait_told(fs, fs->options.commit_seconds, false);
+		wait_due(fs);
 		fs->commit_wanted = fs->dirty = false;
 		if (fs->stop)
 			break;
