@@ -182,9 +182,10 @@ int fc_fs_write(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, const vo
 	return noted("write", ino, NULL);
 }
 
-int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n)
+int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n, unsigned flags)
 {
 	(void)fs;
+	(void)flags;
 	note.flags = (unsigned)mode;
 	note.off = off;
 	note.n = n;

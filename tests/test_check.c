@@ -124,7 +124,7 @@ START_TEST(lost_content_heals_when_it_is_overwritten)
 	write_bytes(ino, 2 * FC_BLOCK, FC_BLOCK, 77);
 	reads(ino, 2 * FC_BLOCK, FC_BLOCK, 2 * FC_BLOCK, 77);
 	fails(FC_EFORGED, read_error(ino, 3 * FC_BLOCK, 1));
-	ok(fc_fs_fallocate(f.fs, ino, 3 /* PUNCH_HOLE | KEEP_SIZE */, 3 * FC_BLOCK, FC_BLOCK));
+	ok(fc_fs_fallocate(f.fs, ino, 3 /* PUNCH_HOLE | KEEP_SIZE */, 3 * FC_BLOCK, FC_BLOCK, 0));
 	ok(read_error(ino, 3 * FC_BLOCK, FC_BLOCK));
 	fails(FC_EFORGED, read_error(ino, 19 * FC_BLOCK, 1));
 	ok(fc_fs_setattr(f.fs, ino, &(struct fc_setattr){ .valid = FC_SET_SIZE, .size = 19 * FC_BLOCK }, &a));

@@ -96,7 +96,7 @@ START_TEST(fallocate_has_what_was_deleted)
 	for (int round = 0; round < 20; round++) {
 		uint64_t ino = make("f");
 
-		ck_assert_int_eq(fc_fs_fallocate(f.fs, ino, 0, 0, 24 * MIB), 0);
+		ck_assert_int_eq(fc_fs_fallocate(f.fs, ino, 0, 0, 24 * MIB, 0), 0);
 		drop("f", ino);
 	}
 }
@@ -113,15 +113,15 @@ START_TEST(fallocate_of_too_much_takes_nothing)
 	ck_assert_int_eq(fc_fs_write(f.fs, ino, 5 * MIB, MIB, bytes, 0), 0);
 	ck_assert_int_eq(fc_fs_commit(f.fs), 0);
 	before = stat_now();
-	ck_assert_int_eq(fc_fs_fallocate(f.fs, ino, 0, 0, 200 * MIB), FC_ENOSPC);
+	ck_assert_int_eq(fc_fs_fallocate(f.fs, ino, 0, 0, 200 * MIB, 0), FC_ENOSPC);
 	ck_assert_uint_eq(stat_now().bytes_allocated, before.bytes_allocated);
-	ck_assert_int_eq(fc_fs_fallocate(f.fs, ino, FALLOC_FL_KEEP_SIZE, 7 * MIB, 1ull << 40), FC_ENOSPC);
+	ck_assert_int_eq(fc_fs_fallocate(f.fs, ino, FALLOC_FL_KEEP_SIZE, 7 * MIB, 1ull << 40, 0), FC_ENOSPC);
 	after = stat_now();
 	ck_assert_uint_le(after.bytes_used, before.bytes_used + (256u << 10));
 	ck_assert_int_eq(fc_fs_getattr(f.fs, ino, &attr), 0);
 	ck_assert_uint_eq(attr.blocks, MIB / 512);
 	ck_assert_uint_eq(attr.size, 6 * MIB);
-	ck_assert_int_eq(fc_fs_fallocate(f.fs, ino, 0, 0, 8 * MIB), 0); /* around what is there */
+	ck_assert_int_eq(fc_fs_fallocate(f.fs, ino, 0, 0, 8 * MIB, 0), 0); /* around what is there */
 	ck_assert_int_eq(fc_fs_getattr(f.fs, ino, &attr), 0);
 	ck_assert_uint_eq(attr.blocks, 8 * MIB / 512);
 }
@@ -158,7 +158,7 @@ static void *write_and_delete(void *arg)
 	for (i = 0; !r && i < 40; i++) {
 		r = fc_fs_mknod(f.fs, 1, name, &fixture_cred, 0100644, 0, &attr);
 		if (!r && result == of_thread)
-			r = fc_fs_fallocate(f.fs, attr.ino, 0, 0, 14 * MIB);
+			r = fc_fs_fallocate(f.fs, attr.ino, 0, 0, 14 * MIB, 0);
 		for (uint64_t at = 0; !r && result != of_thread && at < 14 * MIB; at += MIB)
 			r = fc_fs_write(f.fs, attr.ino, at, MIB, bytes, 0);
 		if (!r)

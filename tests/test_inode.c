@@ -268,7 +268,7 @@ START_TEST(the_same_size_gives_back_what_lies_beyond)
 
 	memset(data, 'd', sizeof(data));
 	ok(fc_fs_write(f.fs, ino, 0, sizeof(data), data, 0));
-	ok(fc_fs_fallocate(f.fs, ino, FALLOC_FL_KEEP_SIZE, 0, 40 * FC_BLOCK));
+	ok(fc_fs_fallocate(f.fs, ino, FALLOC_FL_KEEP_SIZE, 0, 40 * FC_BLOCK, 0));
 	ck_assert_uint_eq(attr_of(ino).blocks, 40 * 8);
 	ok(set(ino, (struct fc_setattr){ .valid = FC_SET_SIZE, .size = 6000 })); /* growing keeps it */
 	ck_assert_uint_eq(a.blocks, 40 * 8);
@@ -278,7 +278,7 @@ START_TEST(the_same_size_gives_back_what_lies_beyond)
 	fixture_replay(&f);
 	ck_assert_uint_eq(attr_of(ino).blocks, 2 * 8);
 	ino = mkfile(1, "empty");
-	ok(fc_fs_fallocate(f.fs, ino, FALLOC_FL_KEEP_SIZE, 0, 40 * FC_BLOCK));
+	ok(fc_fs_fallocate(f.fs, ino, FALLOC_FL_KEEP_SIZE, 0, 40 * FC_BLOCK, 0));
 	ok(set(ino, (struct fc_setattr){ .valid = FC_SET_SIZE, .size = 0 }));
 	ck_assert_uint_eq(a.blocks, 0);
 }

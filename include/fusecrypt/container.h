@@ -163,8 +163,8 @@ int fc_fs_read(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, void *buf
 void fc_fs_ahead(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n);
 /* All of it or an error. Growth in blocks that fails leaves the file as it was. */
 int fc_fs_write(struct fc_fs *fs, uint64_t ino, uint64_t off, size_t n, const void *buf, unsigned flags);
-/* mode as fallocate(2): 0, KEEP_SIZE, PUNCH_HOLE|KEEP_SIZE, ZERO_RANGE[|KEEP_SIZE]. */
-int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n);
+/* mode as fallocate(2): 0, KEEP_SIZE, PUNCH_HOLE|KEEP_SIZE, ZERO_RANGE[|KEEP_SIZE]. flags: FC_WRITE_CACHED or 0. */
+int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n, unsigned flags);
 /* SEEK_DATA or SEEK_HOLE. */
 int fc_fs_lseek(struct fc_fs *fs, uint64_t ino, uint64_t off, int whence, uint64_t *result);
 /* Shares whole blocks where both offsets are aligned alike, copies the rest.

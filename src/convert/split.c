@@ -262,7 +262,7 @@ static int piece_out(struct fc_cv *c, int fd)
 	if (fc_cv_stop(c))
 		return FC_EINTERRUPTED;
 	if (!r)
-		r = fc_fs_fallocate(c->fs, s->cino, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, end - begin);
+		r = fc_fs_fallocate(c->fs, s->cino, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, end - begin, 0);
 	if (!r)
 		r = fc_fs_commit(c->fs);
 	fc_cv_progress(c, end - begin, 0);

@@ -269,7 +269,16 @@ int fc_apply_fallocate(struct fc_fs *fs, const struct fc_op *op)
 	return fc_inode_put(fs, &inode);
 }
 
-static int fallocate_once(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n)
+/* The kernel has set the times already, and tells them when it likes. Not if its clock has
+ * not moved since it told them last: then they are what is known here, and must stay that. */
+static struct fc_time changed_last(struct fc_fs *fs, uint64_t ino)
+{
+	struct fc_inode inode;
+
+	return fc_inode_get(fs, ino, &inode) ? fc_fs_now(fs) : inode.ctime;
+}
+
+static int fallocate_once(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n, unsigned flags)
 {
 	struct fc_op op = { .kind = FC_OP_FALLOCATE, .ino = ino, .mode = (uint32_t)mode, .off = off, .bytes = n };
 	bool punches = mode == (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
@@ -282,7 +291,7 @@ static int fallocate_once(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off
 			punches);
 	if (r)
 		return r;
-	op.time = fc_fs_now(fs);
+	op.time = flags & FC_WRITE_CACHED ? changed_last(fs, ino) : fc_fs_now(fs);
 	r = fc_apply_fallocate(fs, &op);
 	if (!r)
 		fc_fs_record(fs, &op);
@@ -290,13 +299,13 @@ static int fallocate_once(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off
 	return r;
 }
 
-int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n)
+int fc_fs_fallocate(struct fc_fs *fs, uint64_t ino, int mode, uint64_t off, uint64_t n, unsigned flags)
 {
 	unsigned tries = 0;
 	int r;
 
 	do {
-		r = fallocate_once(fs, ino, mode, off, n);
+		r = fallocate_once(fs, ino, mode, off, n, flags);
 	} while (r == FC_ENOSPC && fc_space_came_free(fs, &tries));
 	return r;
 }

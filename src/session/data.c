@@ -71,7 +71,8 @@ void fc_op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t 
 	}
 	drop_set_id(req, ino);
 	fc_attr_changed(session, ino);
-	fc_reply_error(req, fc_fs_fallocate(session->fs, ino, mode, (uint64_t)off, (uint64_t)n));
+	fc_reply_error(req, fc_fs_fallocate(session->fs, ino, mode, (uint64_t)off, (uint64_t)n,
+					    session->sets_times ? FC_WRITE_CACHED : 0));
 }
 
 void fc_op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse_file_info *from_fi, fuse_ino_t to,

@@ -38,9 +38,13 @@
  * all of them, and of 1 MiB each 16 keep both processors and disk busy. */
 #define BACKGROUND 16u
 
+#define TIMES_MINOR 37u /* of the protocol, with Linux 6.1: fallocate changes the times first */
+
 void fc_init(void *userdata, struct fuse_conn_info *conn)
 {
-	(void)userdata;
+	struct fc_session *session = userdata;
+
+	session->sets_times = conn->proto_minor >= TIMES_MINOR && conn->capable & FUSE_CAP_WRITEBACK_CACHE;
 	conn->want |= conn->capable & (unsigned)WANTED;
 	conn->want &= ~(unsigned)UNWANTED;
 	conn->max_write = FC_MAX_TRANSFER;

@@ -107,6 +107,7 @@ struct fc_session {
 	bool no_atime, no_diratime;
 	/* Between INIT's arrival and its reply, one thread: */
 	uint64_t init_unique, init_offered;
+	bool sets_times;   /* the kernel sets a file's times before FALLOCATE: from Linux 6.1 on */
 	bool setxattr_ext; /* agreed: SETXATTR is the long form. Written before the first SETXATTR can come */
 	struct fc_loop loop;
 	struct fc_dirty dirty;

@@ -39,7 +39,7 @@ enum fc_drive_end fc_drive_write(struct fc_drive *d, struct fc_step *s)
 
 enum fc_drive_end fc_drive_fallocate(struct fc_drive *d, struct fc_step *s)
 {
-	int error = fc_fs_fallocate(d->fs, fc_drive_ino(d, s->node), (int)s->mode, s->off, s->bytes);
+	int error = fc_fs_fallocate(d->fs, fc_drive_ino(d, s->node), (int)s->mode, s->off, s->bytes, 0);
 
 	if (fc_drive_faulted(d, error))
 		return FC_DRIVE_FAULT;
