@@ -41,6 +41,17 @@ static void recall_seen(struct fc_convert_job *job, struct fc_fs_options *o)
 	memcpy(o->seen_tag, seen.tag, FC_TAG_BYTES);
 }
 
+/* A rekey that was under way ends here. */
+static int on_header_lock(void *arg, bool take)
+{
+	struct fc_convert_job *job = arg;
+
+	if (take)
+		return fc_lock_header(job->options.container_fd, false);
+	fc_unlock_header(job->options.container_fd);
+	return 0;
+}
+
 static void on_log(void *arg, int priority, const char *text)
 {
 	struct fc_convert_job *job = arg;
@@ -98,7 +109,7 @@ static int container_free(void *arg, uint64_t *bytes)
 
 int fc_convert_open(struct fc_convert_job *job)
 {
-	struct fc_fs_options o = { .log = on_log, .arg = job };
+	struct fc_fs_options o = { .log = on_log, .header_lock = on_header_lock, .arg = job };
 	struct fc_unlock_reply *reply = job->key.reply;
 	struct fc_io *io;
 	int status, rc;
