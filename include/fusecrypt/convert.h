@@ -8,8 +8,9 @@
  *
  * Names are moved in batches: copied; durable; read back past the caches and compared;
  * and only then taken away where they came from. So at any moment each name is whole
- * on one side. While one batch is read back the next is copied, where there is room. A name that is on both sides after a crash is compared (settled): is
- * the copy whole, the move is completed; else the copy is dropped.
+ * on one side. While one batch is read back the next is copied, where there is room. A name
+ * that is on both sides after a crash is compared (settled): is the copy whole, the move is
+ * completed; else the copy is dropped.
  *
  * A file larger than the free space is split, one at a time: the host has its bytes
  * before `cut`, the container those from there on. Moving in, the cut goes down, piece

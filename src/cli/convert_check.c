@@ -188,8 +188,7 @@ static int look(struct fc_convert_job *job)
 	else if (job->totals.blocked)
 		status = say(FC_EXIT_FAILED, job->arg,
 			     "cannot be protected as it is, and nothing was changed: unmount what is mounted inside "
-			     "it, then "
-			     "try again");
+			     "it, then try again");
 	else if (job->totals.stays && !job->skip)
 		status = say(FC_EXIT_FAILED, job->arg,
 			     "has files that cannot be moved, and nothing was changed: make them movable, move them "

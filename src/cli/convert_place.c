@@ -271,8 +271,7 @@ static int place_directory(struct fc_convert_job *job)
 	if (!has_data(job)) {
 		if (!is_original(job)) {
 			fc_cli_say("%s is not the directory that it was, and nothing more was done: put that back, or "
-				   "give up "
-				   "what was begun with --abort",
+				   "give up what was begun with --abort",
 				   job->arg);
 			return FC_EXIT_FAILED;
 		}

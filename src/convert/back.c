@@ -34,12 +34,10 @@ void fc_cv_progress(struct fc_cv *c, uint64_t bytes, uint64_t names)
 int fc_cv_unlink_host(struct fc_cv *c, const char *path)
 {
 	const char *name;
-	int r = fc_cv_place(c, path, &name);
+	int r = fc_cv_place_open(c, path, &name);
 
 	if (r || c->at_fd < 0)
 		return r;
-	if (geteuid())
-		fc_cv_open_up(c->at_fd);
 	return unlinkat(c->at_fd, name, 0) && errno != ENOENT ? fc_cv_errno(errno) : 0;
 }
 
@@ -225,7 +223,7 @@ static struct fc_cv_back *back_of(struct fc_cv *c)
 		b->c.first = c;
 	}
 	b->c.host = c->host;
-	return b->c.buf || !fc_cv_alloc(&b->c) ? b : NULL;
+	return fc_cv_alloc(&b->c) ? NULL : b;
 }
 
 int fc_cv_back_start(struct fc_cv *c)

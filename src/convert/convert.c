@@ -62,8 +62,10 @@ void fc_cv_init(struct fc_cv *c, struct fc_fs *fs, int staging, struct fc_conver
 
 int fc_cv_alloc(struct fc_cv *c)
 {
-	c->buf = aligned_alloc(FC_BLOCK, FC_CV_BUFFER);
-	c->hash = XXH3_createState();
+	if (!c->buf)
+		c->buf = aligned_alloc(FC_BLOCK, FC_CV_BUFFER);
+	if (!c->hash)
+		c->hash = XXH3_createState();
 	return c->buf && c->hash ? 0 : FC_ENOMEM;
 }
 

@@ -121,7 +121,7 @@ struct fc_cv {
 	XXH3_state_t *hash;
 };
 
-/* Buffers are made with fc_cv_alloc: looking needs none. */
+/* Buffers are made with fc_cv_alloc, those that are missing: looking needs none. */
 void fc_cv_init(struct fc_cv *c, struct fc_fs *fs, int staging, struct fc_convert_journal *journal,
 		const struct fc_convert_options *options);
 int fc_cv_alloc(struct fc_cv *c);
@@ -149,6 +149,8 @@ int fc_cv_lookup(struct fc_fs *fs, uint64_t parent, const char *name, struct fc_
 int fc_cv_open_dir(int dir, const char *name);
 /* Makes names in it removable for its owner. */
 void fc_cv_open_up(int dir);
+/* As fc_cv_place, to change names there: c->at_fd may then be written to, if the host has it (>= 0). */
+int fc_cv_place_open(struct fc_cv *c, const char *path, const char **name);
 
 /* ---- meta.c: owner, mode, times, attributes -------------------------------------- */
 

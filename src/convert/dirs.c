@@ -113,12 +113,10 @@ int fc_cv_dirs_gone(struct fc_cv *c)
 static int make_out(struct fc_cv *c, const char *path)
 {
 	const char *name;
-	int r = fc_cv_place(c, path, &name);
+	int r = fc_cv_place_open(c, path, &name);
 
 	if (r || c->at_fd < 0)
 		return r;
-	if (geteuid())
-		fc_cv_open_up(c->at_fd);
 	return mkdirat(c->at_fd, name, 0700) && errno != EEXIST ? fc_cv_errno(errno) : 0;
 }
 

@@ -9,13 +9,9 @@
 /* Names in it can be made, also where its owner wanted none. */
 static int place_writable(struct fc_cv *c, const char *path, const char **name)
 {
-	int r = fc_cv_place(c, path, name);
+	int r = fc_cv_place_open(c, path, name);
 
-	if (!r && c->at_fd < 0)
-		r = FC_ENOENT;
-	if (!r && geteuid())
-		fc_cv_open_up(c->at_fd);
-	return r;
+	return !r && c->at_fd < 0 ? FC_ENOENT : r;
 }
 
 static int make_first(struct fc_cv *c, const struct fc_cv_item *item, const char *name, int *fd)

@@ -200,6 +200,15 @@ int fc_cv_place(struct fc_cv *c, const char *path, const char **name)
 	return go(c, path, bytes);
 }
 
+int fc_cv_place_open(struct fc_cv *c, const char *path, const char **name)
+{
+	int r = fc_cv_place(c, path, name);
+
+	if (!r && c->at_fd >= 0 && geteuid())
+		fc_cv_open_up(c->at_fd);
+	return r;
+}
+
 int fc_cv_place_dir(struct fc_cv *c, const char *dir)
 {
 	return go(c, dir, strlen(dir));

@@ -29,3 +29,9 @@ tpm_stop() {
 	TPM_PID=
 }
 fc_at_end() { tpm_stop; }
+# For cases that register directories, too.
+tpm_and_registry_end() {
+	tpm_stop
+	"$FUSECRYPT" lock --all
+	chattr -f -i "$HOME"/*
+}

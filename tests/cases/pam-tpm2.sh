@@ -15,11 +15,7 @@ mkdir -p "$W/src" "$W/tools"
 cp "$FUSECRYPT" "$W/src/"
 cp "$BUILD"/tools/{fusecrypt-unlock,fusecrypt-login} "$W/tools/"
 FUSECRYPT=$W/src/fusecrypt
-fc_at_end() {
-	tpm_stop
-	"$FUSECRYPT" lock --all
-	chattr -f -i "$HOME"/*
-}
+fc_at_end() { tpm_and_registry_end; }
 tpm_start "$CASE_TMP/tpm"
 echo words >pass
 echo 1234 >pin

@@ -10,11 +10,7 @@ need_fusecrypt
 need_fuse
 # shellcheck source=tests/cases/lib-tpm2.sh
 . "$SOURCE/tests/cases/lib-tpm2.sh"
-fc_at_end() {
-	tpm_stop
-	"$FUSECRYPT" lock --all
-	chattr -f -i "$HOME"/*
-}
+fc_at_end() { tpm_and_registry_end; }
 tpm_start "$CASE_TMP/tpm"
 echo words >pass
 printf '#!/bin/sh\necho "$1" >>%s/prompts\ncat %s/pass\n' "$CASE_TMP" "$CASE_TMP" >ask
