@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <check.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "store/io.h"
@@ -43,6 +45,64 @@ static void check_bulk(struct fc_io *io)
 	free(b);
 }
 
+#define PARTS 300u /* more than are under way at once */
+
+/* Blocks in the reverse order, two of them side by side, one without an alignment. */
+static void check_parts(struct fc_io *io)
+{
+	struct fc_io_part part[PARTS];
+	uint8_t *a = aligned_alloc(FC_IO_ALIGN, (PARTS + 1) * 4096), back[4096];
+	size_t i;
+
+	ck_assert_ptr_nonnull(a);
+	for (i = 0; i < (PARTS + 1) * 4096; i++)
+		a[i] = (uint8_t)(i * 11 + i / 4096);
+	for (i = 0; i < PARTS; i++)
+		part[i] = (struct fc_io_part){ a + i * 4096, 4096, (uint64_t)(PARTS - i) * 12288 };
+	part[7].n = 8192;
+	part[9].buf = a + 9 * 4096 + 5;
+	part[9].n = 1000;
+	ck_assert_int_eq(fc_io_write_parts(io, part, PARTS), 0);
+	for (i = 0; i < PARTS; i++) {
+		ck_assert_int_eq(fc_io_read(io, back, part[i].n < 4096 ? part[i].n : 4096, part[i].off), 0);
+		ck_assert_mem_eq(back, part[i].buf, part[i].n < 4096 ? part[i].n : 4096);
+	}
+	ck_assert_int_eq(fc_io_read(io, back, 4096, part[7].off + 4096), 0);
+	ck_assert_mem_eq(back, a + 8 * 4096, 4096);
+	/* one that cannot be written fails the whole */
+	part[PARTS / 2].off = UINT64_MAX - 4095;
+	ck_assert_int_eq(fc_io_write_parts(io, part, PARTS), FC_EFBIG);
+	ck_assert_int_eq(fc_io_write_parts(io, part, 0), 0);
+	free(a);
+}
+
+/* A file that may not grow any more is full, in one part as in many. */
+START_TEST(parts_beyond_a_limit)
+{
+	char name[] = "/var/tmp/fusecrypt-test-io-XXXXXX";
+	struct rlimit limit = { 1 << 20, 1 << 20 };
+	uint8_t *a = aligned_alloc(FC_IO_ALIGN, 4096);
+	struct fc_io_part part[3];
+	struct fc_io *io;
+	int fd = mkstemp(name);
+
+	ck_assert(fd >= 0 && a);
+	unlink(name);
+	memset(a, 1, 4096);
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	ck_assert_int_eq(fc_io_file(fd, false, &io), 0);
+	part[0] = (struct fc_io_part){ a, 4096, 0 };
+	part[1] = (struct fc_io_part){ a, 4096, 2 << 20 };
+	part[2] = (struct fc_io_part){ a, 4096, 8192 };
+	ck_assert_int_eq(fc_io_write_parts(io, part, 3), FC_ENOSPC);
+	io->read_only = true;
+	ck_assert_int_eq(fc_io_write_parts(io, part, 1), FC_EROFS);
+	fc_io_close(io);
+	free(a);
+}
+END_TEST
+
 START_TEST(of_a_file)
 {
 	char name[] = "/var/tmp/fusecrypt-test-io-XXXXXX";
@@ -53,6 +113,7 @@ START_TEST(of_a_file)
 	unlink(name);
 	ck_assert_int_eq(fc_io_file(fd, false, &io), 0);
 	check_bulk(io);
+	check_parts(io);
 	fc_io_close(io);
 }
 END_TEST
@@ -63,6 +124,7 @@ START_TEST(of_the_simulated_disk)
 
 	ck_assert_ptr_nonnull(io);
 	check_bulk(io);
+	check_parts(io);
 	fc_io_close(io);
 }
 END_TEST
@@ -76,6 +138,7 @@ int main(void)
 
 	tcase_add_test(bulk, of_a_file);
 	tcase_add_test(bulk, of_the_simulated_disk);
+	tcase_add_test(bulk, parts_beyond_a_limit);
 	suite_add_tcase(suite, bulk);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -80,18 +80,32 @@ static int prepare(struct fc_fs *fs, struct batch *b)
 	return r;
 }
 
+/* How many of the pages i..end lie one after the other. */
+static size_t run_of(const struct batch *b, size_t i, size_t end)
+{
+	size_t n = 1;
+
+	while (i + n < end && b->block[i + n] == b->block[i] + n)
+		n++;
+	return n;
+}
+
+/* The runs of the disk of one buffer are written at once: on a fragmented one they are
+ * single blocks. */
 static int seal(struct fc_fs *fs, struct batch *b)
 {
-	size_t i = 0, n;
+	struct fc_io_part part[RUN_PAGES];
+	size_t i, n, end, parts;
 	int r = 0;
 
-	while (!r && i < b->count) {
-		for (n = 1; i + n < b->count && n < RUN_PAGES && b->block[i + n] == b->block[i] + n;)
-			n++;
-		r = fc_extent_seal(fs, (uint32_t)n, b->session, b->nonce + i, &b->data[i], b->buf, b->tags[i]);
+	for (i = 0; !r && i < b->count; i = end) {
+		end = i + RUN_PAGES < b->count ? i + RUN_PAGES : b->count;
+		r = fc_extent_seal(fs, (uint32_t)(end - i), b->session, b->nonce + i, &b->data[i], b->buf, b->tags[i]);
+		for (n = i, parts = 0; n < end; n += part[parts++].n / FC_UNIT)
+			part[parts] =
+				fc_extent_part(b->block[n], (uint32_t)run_of(b, n, end), b->buf + (n - i) * FC_UNIT);
 		if (!r)
-			r = fc_extent_write(fs, b->block[i], (uint32_t)n, b->buf);
-		i += n;
+			r = fc_io_write_parts(fs->io, part, parts);
 	}
 	return r;
 }

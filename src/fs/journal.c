@@ -19,6 +19,7 @@
 
 #define KEEP_MAX (8u << 20) /* bytes of operations kept */
 #define UNLOGGED_MAX 2048u  /* pages: beyond, a commit is as cheap */
+#define KICK_EIGHTHS 5u     /* of the log that are in use: a commit is due */
 
 int fc_journal_init(struct fc_fs *fs)
 {
@@ -139,9 +140,11 @@ static int append(struct fc_fs *fs, const uint8_t *payload, size_t n, uint64_t e
 		}
 		j->acked = seq;
 		j->live += fc_log_blocks(n) * FC_BLOCK;
-		/* half full: a commit makes room while syncs go on */
-		if (j->live > fs->log.bytes / 2 && fs->threads)
+		/* a commit makes room while syncs go on: one, until it is done */
+		if (j->live > fs->log.bytes / 8 * KICK_EIGHTHS && !j->kicked && fs->threads) {
+			j->kicked = true;
 			fc_threads_kick(fs, false, true);
+		}
 	}
 	pthread_mutex_lock(&j->lock);
 	if (j->durable < end)
@@ -161,6 +164,14 @@ static int gather(struct fc_fs *fs, struct load *load)
 		return r;
 	if (fs->unlogged > UNLOGGED_MAX)
 		return FC_EAGAIN;
+	/* a flush of other pages takes long, and is not waited for when it need not be */
+	pthread_rwlock_wrlock(&fs->lock);
+	if (!fs->unlogged) {
+		r = take(fs, load);
+		pthread_rwlock_unlock(&fs->lock);
+		return r;
+	}
+	pthread_rwlock_unlock(&fs->lock);
 	pthread_mutex_lock(&fs->flush_lock);
 	pthread_rwlock_wrlock(&fs->lock);
 	r = fc_flush_locked(fs, true);
@@ -288,6 +299,7 @@ void fc_journal_root_end(struct fc_fs *fs, bool durable)
 		if (j->durable < j->pre_end)
 			j->durable = j->pre_end;
 	}
+	j->kicked = false;
 	j->busy = false;
 	pthread_cond_broadcast(&j->done);
 	pthread_mutex_unlock(&j->lock);

@@ -63,6 +63,7 @@ struct fc_journal {
 	uint64_t pre_end;          /* `recorded` when the frozen transaction ended */
 	uint64_t durable;          /* of these, how many a crash cannot take away */
 	bool ready;                /* the durable root's log chain is of this session */
+	bool kicked;               /* a commit was asked for to make room in the log; busy */
 	bool busy;                 /* someone writes to the log, or the root is being written */
 	struct fc_log_head head;   /* where the next record goes */
 	struct fc_log_head freeze; /* where the frozen transaction's root lets the chain start */
@@ -256,6 +257,11 @@ int fc_extent_open(struct fc_fs *fs, const struct fc_extent *e, uint32_t first, 
  * session and nonce were taken in one hold of the exclusive lock. */
 int fc_extent_seal(struct fc_fs *fs, uint32_t count, uint32_t session, uint64_t nonce, const uint8_t *const *page,
 		   uint8_t *buf, uint8_t *tags);
+/* The same as a part of a larger write. */
+static inline struct fc_io_part fc_extent_part(uint64_t start, uint32_t count, const uint8_t *buf)
+{
+	return (struct fc_io_part){ buf, (size_t)count * FC_UNIT, start * FC_BLOCK };
+}
 /* Writes count sealed units from block start on; buf: of fc_buffer_take. */
 int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, const uint8_t *buf);
 

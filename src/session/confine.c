@@ -91,10 +91,10 @@ static const int allowed[] = {
 	/* requests and the container */
 	SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(pread64), SCMP_SYS(pwrite64),
 	SCMP_SYS(preadv), SCMP_SYS(pwritev), SCMP_SYS(preadv2), SCMP_SYS(pwritev2), SCMP_SYS(poll), SCMP_SYS(ppoll),
-	SCMP_SYS(fdatasync), SCMP_SYS(fsync), SCMP_SYS(sync_file_range), SCMP_SYS(fallocate), SCMP_SYS(ftruncate),
-	SCMP_SYS(fadvise64), SCMP_SYS(readahead), SCMP_SYS(lseek), SCMP_SYS(fstat), SCMP_SYS(newfstatat),
-	SCMP_SYS(statx), SCMP_SYS(fstatfs), SCMP_SYS(fcntl), SCMP_SYS(close), SCMP_SYS(dup), SCMP_SYS(dup2),
-	SCMP_SYS(dup3),
+	SCMP_SYS(io_setup), SCMP_SYS(io_submit), SCMP_SYS(io_getevents), SCMP_SYS(io_destroy), SCMP_SYS(fdatasync),
+	SCMP_SYS(fsync), SCMP_SYS(sync_file_range), SCMP_SYS(fallocate), SCMP_SYS(ftruncate), SCMP_SYS(fadvise64),
+	SCMP_SYS(readahead), SCMP_SYS(lseek), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(fstatfs),
+	SCMP_SYS(fcntl), SCMP_SYS(close), SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3),
 	/* the state file */
 	SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2), SCMP_SYS(unlink), SCMP_SYS(unlinkat),
 	/* threads and time */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "store/io.h"
+#include "store/parts.h"
 
 struct file_io {
 	struct fc_io io;
@@ -24,6 +25,9 @@ struct file_io {
 	 * failure is remembered (R10). */
 	pthread_mutex_t sync_lock;
 	bool sync_failed; /* sync_lock */
+	pthread_mutex_t parts_lock;
+	struct fc_parts *parts; /* parts_lock; made when first needed */
+	bool no_parts;          /* parts_lock; it could not be made */
 };
 
 static struct file_io *file_io(struct fc_io *io)
@@ -130,6 +134,46 @@ static int file_write_bulk(struct fc_io *io, const void *buf, size_t n, uint64_t
 	r = file_write(io, buf, n, off);
 	if (!r) /* a sync must not find all of it at once */
 		push(io, off, n);
+	return r;
+}
+
+#define PARTS_MAX 256u
+
+/* Of those that are aligned; the others, and what fails here, write_bulk writes, and says why not. */
+static void write_parts_direct(struct file_io *f, const struct fc_io_part *part, size_t count, bool *whole)
+{
+	size_t i, n = 0;
+
+	for (i = 0;
+	     i < count && may_go_direct(f, part[i].buf, part[i].n, part[i].off) && reachable(part[i].off, part[i].n);
+	     i++)
+		n++;
+	memset(whole, 0, count * sizeof(*whole));
+	pthread_mutex_lock(&f->parts_lock);
+	if (!f->parts && !f->no_parts) {
+		f->parts = fc_parts_new();
+		f->no_parts = !f->parts;
+	}
+	if (f->parts)
+		fc_parts_write(f->parts, f->direct_fd, part, n, whole);
+	pthread_mutex_unlock(&f->parts_lock);
+}
+
+static int file_write_parts(struct fc_io *io, const struct fc_io_part *part, size_t count)
+{
+	bool whole[PARTS_MAX];
+	int r = 0;
+
+	while (!r && count) {
+		size_t n = count < PARTS_MAX ? count : PARTS_MAX, i;
+
+		write_parts_direct(file_io(io), part, n, whole);
+		for (i = 0; !r && i < n; i++)
+			if (!whole[i])
+				r = file_write_bulk(io, part[i].buf, part[i].n, part[i].off);
+		part += n;
+		count -= n;
+	}
 	return r;
 }
 
@@ -268,6 +312,8 @@ static void file_close(struct fc_io *io)
 	if (f->direct_fd >= 0)
 		close(f->direct_fd);
 	close(f->fd);
+	fc_parts_free(f->parts);
+	pthread_mutex_destroy(&f->parts_lock);
 	pthread_mutex_destroy(&f->sync_lock);
 	free(f);
 }
@@ -277,6 +323,7 @@ static const struct fc_io_ops file_ops = {
 	.read_bulk = file_read_bulk,
 	.write = file_write,
 	.write_bulk = file_write_bulk,
+	.write_parts = file_write_parts,
 	.sync = file_sync,
 	.punch = file_punch,
 	.allocate = file_allocate,
@@ -320,6 +367,7 @@ int fc_io_file(int fd, bool read_only, struct fc_io **out)
 	f->fd = fd;
 	f->direct_fd = open_direct(fd, read_only);
 	pthread_mutex_init(&f->sync_lock, NULL);
+	pthread_mutex_init(&f->parts_lock, NULL);
 	*out = &f->io;
 	return 0;
 }

@@ -17,6 +17,13 @@ struct fc_io;
 
 #define FC_IO_ALIGN 4096u
 
+/* Of a write in several parts. */
+struct fc_io_part {
+	const void *buf; /* not owned */
+	size_t n;
+	uint64_t off;
+};
+
 struct fc_io_ops {
 	/* Fills buf with n bytes from byte off; bytes past the end are zero.
 	 * 0, FC_EIO. */
@@ -32,6 +39,9 @@ struct fc_io_ops {
 	/* To write as read_bulk is to read. Within 4 MiB of the file, use one of both
 	 * only: a range whose neighbours are dirty in the host's cache must not pass by it. */
 	int (*write_bulk)(struct fc_io *io, const void *buf, size_t n, uint64_t off);
+	/* write_bulk of several ranges that do not overlap, all at once where the host can.
+	 * After a failure any part of any of them may have changed. NULL: one after the other. */
+	int (*write_parts)(struct fc_io *io, const struct fc_io_part *part, size_t count);
 	/* fdatasync: all writes that returned before are durable. 0 or FC_EIO; on
 	 * a file, once it failed it goes on failing (R10). */
 	int (*sync)(struct fc_io *io);
@@ -78,6 +88,17 @@ static inline int fc_io_write(struct fc_io *io, const void *buf, size_t n, uint6
 static inline int fc_io_write_bulk(struct fc_io *io, const void *buf, size_t n, uint64_t off)
 {
 	return io->read_only ? FC_EROFS : io->ops->write_bulk(io, buf, n, off);
+}
+
+static inline int fc_io_write_parts(struct fc_io *io, const struct fc_io_part *part, size_t count)
+{
+	int r = 0;
+
+	if (count > 1 && !io->read_only && io->ops->write_parts)
+		return io->ops->write_parts(io, part, count);
+	for (size_t i = 0; !r && i < count; i++)
+		r = fc_io_write_bulk(io, part[i].buf, part[i].n, part[i].off);
+	return r;
 }
 
 static inline int fc_io_sync(struct fc_io *io)
