@@ -8,7 +8,7 @@
 
 #include "store/io.h"
 
-#define BULK (256u << 10)
+#define BULK (320u << 10)
 
 /* What goes past the cache and what goes through it see each other, aligned or not. */
 static void check_bulk(struct fc_io *io)
@@ -41,6 +41,54 @@ static void check_bulk(struct fc_io *io)
 	for (i = 3996; i < 8192; i++)
 		ck_assert_uint_eq(b[i], 0);
 	ck_assert_int_eq(fc_io_write_bulk(io, a, 4096, UINT64_MAX - 4095), FC_EFBIG);
+	free(a);
+	free(b);
+}
+
+struct seen {
+	const uint8_t *buf, *want;
+	size_t next, stop; /* stop: where to fail */
+};
+
+static int there(void *arg, size_t at, size_t n)
+{
+	struct seen *seen = arg;
+
+	ck_assert_uint_eq(at, seen->next);
+	ck_assert_mem_eq(seen->buf + at, seen->want + at, n);
+	seen->next += n;
+	return seen->next > seen->stop ? FC_EFORGED : 0;
+}
+
+/* In order, each once, the whole range; also past the end of the file, and unaligned. */
+static void check_pieces(struct fc_io *io)
+{
+	uint8_t *a = aligned_alloc(FC_IO_ALIGN, BULK), *b = aligned_alloc(FC_IO_ALIGN, BULK);
+	struct seen seen = { b, a, 0, SIZE_MAX };
+	size_t i;
+
+	ck_assert(a && b);
+	for (i = 0; i < BULK; i++)
+		a[i] = i < BULK - 9000 ? (uint8_t)(i * 13 + i / 4096) : 0;
+	ck_assert_int_eq(fc_io_truncate(io, 0), 0);
+	ck_assert_int_eq(fc_io_write_bulk(io, a, BULK, 1 << 20), 0);
+	ck_assert_int_eq(fc_io_truncate(io, (1 << 20) + BULK - 9000), 0);
+	ck_assert_int_eq(fc_io_read_pieces(io, b, BULK, 1 << 20, 16384, there, &seen), 0);
+	ck_assert_uint_eq(seen.next, BULK);
+	memset(b, 1, BULK);
+	seen = (struct seen){ b + 100, a + 3, 0, SIZE_MAX };
+	ck_assert_int_eq(fc_io_read_pieces(io, b + 100, 50001, (1 << 20) + 3, 4096, there, &seen), 0);
+	ck_assert_uint_eq(seen.next, 50001);
+	memset(b, 1, BULK);
+	seen = (struct seen){ b, a, 0, 20000 };
+	ck_assert_int_eq(fc_io_read_pieces(io, b, BULK, 1 << 20, 4096, there, &seen), FC_EFORGED);
+	/* more pieces than are under way at once, and a last one that is shorter */
+	seen = (struct seen){ b, a, 0, SIZE_MAX };
+	ck_assert_int_eq(fc_io_read_pieces(io, b, BULK - 4096, 1 << 20, 8192, there, &seen), 0);
+	ck_assert_uint_eq(seen.next, BULK - 4096);
+	seen.next = 0;
+	ck_assert_int_eq(fc_io_read_pieces(io, b, BULK, 1 << 20, 4096, there, &seen), 0);
+	ck_assert_uint_eq(seen.next, BULK);
 	free(a);
 	free(b);
 }
@@ -114,6 +162,7 @@ START_TEST(of_a_file)
 	ck_assert_int_eq(fc_io_file(fd, false, &io), 0);
 	check_bulk(io);
 	check_parts(io);
+	check_pieces(io);
 	fc_io_close(io);
 }
 END_TEST
@@ -125,6 +174,7 @@ START_TEST(of_the_simulated_disk)
 	ck_assert_ptr_nonnull(io);
 	check_bulk(io);
 	check_parts(io);
+	check_pieces(io);
 	fc_io_close(io);
 }
 END_TEST

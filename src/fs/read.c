@@ -5,7 +5,8 @@
 
 #include "fs/file.h"
 
-#define SEGMENTS 32u     /* extents looked up in one hold of the lock */
+#define SEGMENTS 32u /* extents looked up in one hold of the lock */
+#define PIECE_BYTES (256u << 10)
 #define BULK_BLOCKS 128u /* read at once: surely sequential, and not read again from here */
 
 void fc_data_report(struct fc_fs *fs, uint64_t ino, uint64_t block, int error)
@@ -152,18 +153,45 @@ static unsigned bulk_run(const struct batch *b, unsigned first, const struct fc_
 	return at - from >= BULK_BLOCKS ? i - first : 0;
 }
 
-static int read_bulk(struct fc_fs *fs, const struct segment *s, unsigned count, const struct fc_window *w)
-{
-	uint8_t *out = w->buf + ((s->block << FC_BLOCK_SHIFT) - w->off);
-	uint64_t blocks = s[count - 1].block + s[count - 1].blocks - s->block;
-	int r = fc_io_read_bulk(fs->io, out, blocks << FC_BLOCK_SHIFT, segment_place(s) * FC_BLOCK);
-	unsigned i;
+struct bulk {
+	struct fc_fs *fs;
+	const struct segment *s; /* that the next block belongs to */
+	uint32_t opened;         /* blocks of it */
+	uint8_t *out;
+};
 
-	for (i = 0; !r && i < count; i++) {
-		r = fc_extent_open(fs, &s[i].e, (uint32_t)(s[i].block - s[i].e.file_block), s[i].blocks, out);
-		out += (size_t)s[i].blocks << FC_BLOCK_SHIFT;
+/* The next n bytes have come; they may end within a segment. */
+static int open_piece(void *arg, size_t at, size_t n)
+{
+	struct bulk *bulk = arg;
+	uint32_t blocks = (uint32_t)(n >> FC_BLOCK_SHIFT), part;
+	uint8_t *out = bulk->out + at;
+	int r = 0;
+
+	for (; !r && blocks; blocks -= part) {
+		const struct segment *s = bulk->s;
+		uint32_t first = (uint32_t)(s->block - s->e.file_block) + bulk->opened;
+
+		part = s->blocks - bulk->opened < blocks ? s->blocks - bulk->opened : blocks;
+		r = fc_extent_open(bulk->fs, &s->e, first, part, out);
+		out += (size_t)part << FC_BLOCK_SHIFT;
+		bulk->opened += part;
+		if (bulk->opened == s->blocks) {
+			bulk->s++;
+			bulk->opened = 0;
+		}
 	}
 	return r;
+}
+
+/* One piece is opened while the disk reads the next ones. */
+static int read_bulk(struct fc_fs *fs, const struct segment *s, unsigned count, const struct fc_window *w)
+{
+	struct bulk bulk = { .fs = fs, .s = s, .out = w->buf + ((s->block << FC_BLOCK_SHIFT) - w->off) };
+	uint64_t blocks = s[count - 1].block + s[count - 1].blocks - s->block;
+
+	return fc_io_read_pieces(fs->io, bulk.out, blocks << FC_BLOCK_SHIFT, segment_place(s) * FC_BLOCK, PIECE_BYTES,
+				 open_piece, &bulk);
 }
 
 /* What fails in bulk is read again one by one, to tell where. */

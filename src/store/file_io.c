@@ -25,9 +25,7 @@ struct file_io {
 	 * failure is remembered (R10). */
 	pthread_mutex_t sync_lock;
 	bool sync_failed; /* sync_lock */
-	pthread_mutex_t parts_lock;
-	struct fc_parts *parts; /* parts_lock; made when first needed */
-	bool no_parts;          /* parts_lock; it could not be made */
+	struct fc_parts_pool parts;
 };
 
 static struct file_io *file_io(struct fc_io *io)
@@ -78,6 +76,29 @@ static int file_read_bulk(struct fc_io *io, void *buf, size_t n, uint64_t off)
 	if (may_go_direct(file_io(io), buf, n, off) && !read_all(file_io(io)->direct_fd, buf, n, off))
 		return 0;
 	return file_read(io, buf, n, off);
+}
+
+static int file_read_pieces(struct fc_io *io, uint8_t *buf, size_t n, uint64_t off, size_t piece, fc_io_there there,
+			    void *arg)
+{
+	struct file_io *f = file_io(io);
+	struct fc_parts *parts = n > piece && may_go_direct(f, buf, n, off) ? fc_parts_take(&f->parts) : NULL;
+	size_t begun = parts ? fc_parts_read(parts, f->direct_fd, buf, n / piece, piece, off) : 0, at, part;
+	int r = 0;
+
+	for (at = 0; !r && at < n; at += part) {
+		bool coming = at / piece < begun;
+
+		part = coming ? piece : n - at;
+		if (!coming || !fc_parts_wait(parts, at / piece))
+			r = file_read_bulk(io, buf + at, part, off + at);
+		if (!r)
+			r = there(arg, at, part);
+	}
+	if (parts)
+		fc_parts_end(parts);
+	fc_parts_give(&f->parts, parts);
+	return r;
 }
 
 /* What a change of the file may return. A file that may not grow any more (the host's
@@ -142,21 +163,15 @@ static int file_write_bulk(struct fc_io *io, const void *buf, size_t n, uint64_t
 /* Of those that are aligned; the others, and what fails here, write_bulk writes, and says why not. */
 static void write_parts_direct(struct file_io *f, const struct fc_io_part *part, size_t count, bool *whole)
 {
-	size_t i, n = 0;
+	struct fc_parts *parts = fc_parts_take(&f->parts);
+	size_t n = 0;
 
-	for (i = 0;
-	     i < count && may_go_direct(f, part[i].buf, part[i].n, part[i].off) && reachable(part[i].off, part[i].n);
-	     i++)
+	while (n < count && may_go_direct(f, part[n].buf, part[n].n, part[n].off) && reachable(part[n].off, part[n].n))
 		n++;
 	memset(whole, 0, count * sizeof(*whole));
-	pthread_mutex_lock(&f->parts_lock);
-	if (!f->parts && !f->no_parts) {
-		f->parts = fc_parts_new();
-		f->no_parts = !f->parts;
-	}
-	if (f->parts)
-		fc_parts_write(f->parts, f->direct_fd, part, n, whole);
-	pthread_mutex_unlock(&f->parts_lock);
+	if (parts)
+		fc_parts_write(parts, f->direct_fd, part, n, whole);
+	fc_parts_give(&f->parts, parts);
 }
 
 static int file_write_parts(struct fc_io *io, const struct fc_io_part *part, size_t count)
@@ -312,8 +327,7 @@ static void file_close(struct fc_io *io)
 	if (f->direct_fd >= 0)
 		close(f->direct_fd);
 	close(f->fd);
-	fc_parts_free(f->parts);
-	pthread_mutex_destroy(&f->parts_lock);
+	fc_parts_pool_fini(&f->parts);
 	pthread_mutex_destroy(&f->sync_lock);
 	free(f);
 }
@@ -323,6 +337,7 @@ static const struct fc_io_ops file_ops = {
 	.read_bulk = file_read_bulk,
 	.write = file_write,
 	.write_bulk = file_write_bulk,
+	.read_pieces = file_read_pieces,
 	.write_parts = file_write_parts,
 	.sync = file_sync,
 	.punch = file_punch,
@@ -367,7 +382,7 @@ int fc_io_file(int fd, bool read_only, struct fc_io **out)
 	f->fd = fd;
 	f->direct_fd = open_direct(fd, read_only);
 	pthread_mutex_init(&f->sync_lock, NULL);
-	pthread_mutex_init(&f->parts_lock, NULL);
+	fc_parts_pool_init(&f->parts);
 	*out = &f->io;
 	return 0;
 }

@@ -24,6 +24,9 @@ struct fc_io_part {
 	uint64_t off;
 };
 
+/* n bytes at `at`, of the range that is read, are in the buffer: 0 or an error. */
+typedef int (*fc_io_there)(void *arg, size_t at, size_t n);
+
 struct fc_io_ops {
 	/* Fills buf with n bytes from byte off; bytes past the end are zero.
 	 * 0, FC_EIO. */
@@ -32,6 +35,11 @@ struct fc_io_ops {
 	 * soon: past that cache where the host can. Without an alignment to
 	 * FC_IO_ALIGN of buf, n and off it is read. */
 	int (*read_bulk)(struct fc_io *io, void *buf, size_t n, uint64_t off);
+	/* read_bulk in pieces of `piece` bytes (the last may be shorter), all of them under way at
+	 * once where the host can; `there` is told of each when it has come, first to last, and may
+	 * change it. Its first error ends the reading. NULL: all is read before it is told. */
+	int (*read_pieces)(struct fc_io *io, uint8_t *buf, size_t n, uint64_t off, size_t piece, fc_io_there there,
+			   void *arg);
 	/* Writes all n bytes, growing the file as needed. 0, FC_EIO, FC_ENOSPC (no
 	 * room, or the host lets the file grow no further), FC_EFBIG (no off_t reaches
 	 * there). After a failure any part of the range may have changed. */
@@ -78,6 +86,17 @@ static inline int fc_io_read(struct fc_io *io, void *buf, size_t n, uint64_t off
 static inline int fc_io_read_bulk(struct fc_io *io, void *buf, size_t n, uint64_t off)
 {
 	return io->ops->read_bulk(io, buf, n, off);
+}
+
+static inline int fc_io_read_pieces(struct fc_io *io, uint8_t *buf, size_t n, uint64_t off, size_t piece,
+				    fc_io_there there, void *arg)
+{
+	int r;
+
+	if (io->ops->read_pieces)
+		return io->ops->read_pieces(io, buf, n, off, piece, there, arg);
+	r = fc_io_read_bulk(io, buf, n, off);
+	return r ? r : there(arg, 0, n);
 }
 
 static inline int fc_io_write(struct fc_io *io, const void *buf, size_t n, uint64_t off)
