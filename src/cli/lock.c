@@ -10,14 +10,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "cli/mounts.h"
+#include "cli/namespaces.h"
 
 #define LOCK_AT ((off_t)1 << 62)
 #define MARK_AT (LOCK_AT + 1)
 #define HEADER_AT (LOCK_AT + 2)
+#define SERVING_AT (LOCK_AT + 3)
+#define LEAVING_AT (LOCK_AT + 4)
 #define WAIT_STEP_MS 20
 #define WAIT_STEPS 500
-#define ENDING_STEPS 150
+#define BEGIN_STEPS 15    /* until an unmounting command that was started before has told so */
+#define BETWEEN_STEPS 150 /* between two states, as at the begin of an opening */
+#define SAID_STEPS 50     /* until the wait is told of, and between looks at other namespaces */
+#define ENDING_STEPS (FC_LOCK_ENDING_SECONDS * 1000 / WAIT_STEP_MS)
 
 static struct flock range(off_t at, bool shared)
 {
@@ -46,7 +53,37 @@ int fc_lock_take(int fd, bool shared)
 	return take(fd, LOCK_AT, shared);
 }
 
-static bool is_mounted(const char *container)
+/* In a way that one of that kind would conflict with? */
+static bool conflicts(int fd, off_t at, bool shared)
+{
+	struct flock lock = range(at, shared);
+
+	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+}
+
+static bool is_held(int fd, off_t at)
+{
+	return conflicts(fd, at, false);
+}
+
+static void step(void)
+{
+	const struct timespec t = { 0, WAIT_STEP_MS * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+static void say_waiting(int fd, const char *container)
+{
+	pid_t pid = fc_lock_holder(fd);
+
+	if (pid)
+		fc_cli_say("waiting for pid %d, which ends a mount of %s", (int)pid, container);
+	else
+		fc_cli_say("waiting for the end of a mount of %s", container);
+}
+
+static bool is_mounted_here(const char *container)
 {
 	struct fc_mounts mounts;
 	bool found = true;
@@ -57,16 +94,64 @@ static bool is_mounted(const char *container)
 	return found;
 }
 
+/* Steps after which who is still refused at that step is refused for good. */
+static unsigned patience(int fd, const char *container, unsigned steps)
+{
+	if (is_held(fd, LEAVING_AT))
+		return ENDING_STEPS;
+	if (is_mounted_here(container))
+		return 0;
+	if (!is_held(fd, SERVING_AT))
+		return BETWEEN_STEPS;
+	return steps % SAID_STEPS == 0 && fc_namespaces_show(container) ? 0 : ENDING_STEPS;
+}
+
 int fc_lock_take_soon(int fd, bool shared, const char *container)
 {
-	const struct timespec step = { 0, WAIT_STEP_MS * 1000000 };
 	int rc = take(fd, LOCK_AT, shared);
 
-	for (int i = 0; rc == FC_EINUSE && i < ENDING_STEPS && !is_mounted(container); i++) {
-		nanosleep(&step, NULL);
+	for (unsigned steps = 0; rc == FC_EINUSE; steps++) {
+		unsigned most = patience(fd, container, steps);
+
+		if (steps >= most)
+			break;
+		if (steps == SAID_STEPS && most == ENDING_STEPS)
+			say_waiting(fd, container);
+		step();
 		rc = take(fd, LOCK_AT, shared);
 	}
 	return rc;
+}
+
+void fc_lock_serving(int fd)
+{
+	take(fd, SERVING_AT, true);
+}
+
+void fc_lock_leaving(int fd)
+{
+	take(fd, LEAVING_AT, true);
+}
+
+bool fc_lock_is_leaving(int fd)
+{
+	return is_held(fd, LEAVING_AT);
+}
+
+int fc_lock_wait_leaving(int fd, bool shared, const char *container)
+{
+	unsigned steps;
+
+	for (steps = 0; steps < BEGIN_STEPS && conflicts(fd, LOCK_AT, shared) && !is_held(fd, LEAVING_AT); steps++)
+		step();
+	for (steps = 0; is_held(fd, LEAVING_AT); steps++) {
+		if (steps == ENDING_STEPS)
+			return FC_EINUSE;
+		if (steps == SAID_STEPS)
+			say_waiting(fd, container);
+		step();
+	}
+	return 0;
 }
 
 void fc_lock_drop(int fd)
@@ -76,11 +161,10 @@ void fc_lock_drop(int fd)
 
 int fc_lock_header(int fd, bool shared)
 {
-	const struct timespec step = { 0, WAIT_STEP_MS * 1000000 };
 	int rc = take(fd, HEADER_AT, shared);
 
 	for (int i = 0; rc == FC_EINUSE && i < WAIT_STEPS; i++) {
-		nanosleep(&step, NULL);
+		step();
 		rc = take(fd, HEADER_AT, shared);
 	}
 	return rc;
@@ -101,9 +185,7 @@ void fc_lock_mark(int fd, bool shared)
 
 bool fc_lock_held(int fd)
 {
-	struct flock lock = range(LOCK_AT, false);
-
-	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+	return is_held(fd, LOCK_AT);
 }
 
 static bool has_open(const char *pid, const struct stat *file)

@@ -12,6 +12,10 @@
  * writes it, whether or not the container is mounted; shared to read both copies
  * as of one time. Who holds it waits for nothing else but the lock above, which a
  * key command only tries.
+ *
+ * Two more bytes, shared by all who say the same, tell that a mount is ending: a daemon
+ * holds one from the moment its mount is made until it ends, an unmounting command the
+ * other one while it is at work. Who wants the lock then waits, and is not refused.
  */
 #ifndef FC_CLI_LOCK_H
 #define FC_CLI_LOCK_H
@@ -23,9 +27,20 @@
 
 /* 0; FC_EINUSE; FC_ENOTSUP: the host knows no locks. */
 int fc_lock_take(int fd, bool shared);
-/* The same, but waits up to 3 s for a daemon whose mount of that container (an
- * absolute path) is gone already: it commits what is left, and ends. */
+#define FC_LOCK_ENDING_SECONDS 60
+/* The same, but waits up to FC_LOCK_ENDING_SECONDS for a daemon whose mount of that container
+ * (an absolute path) is gone already, or is being unmounted: it commits what is left, and ends.
+ * Says so when that takes longer than a moment. For who holds it in another way, 3 s; where it
+ * is mounted and stays so, not at all. */
 int fc_lock_take_soon(int fd, bool shared, const char *container);
+/* This process serves a mount of it: as long as the description of fd is open. */
+void fc_lock_serving(int fd);
+/* A mount of it is being taken away, likewise. */
+void fc_lock_leaving(int fd);
+bool fc_lock_is_leaving(int fd);
+/* Before the lock is taken that way: waits, as long as fc_lock_take_soon does, while a mount is
+ * being taken away. 0; FC_EINUSE: that goes on. */
+int fc_lock_wait_leaving(int fd, bool shared, const char *container);
 /* Tells others that this process holds it. */
 void fc_lock_mark(int fd, bool shared);
 /* Does another hold it in a way that an exclusive lock would conflict with? */

@@ -118,6 +118,13 @@ static int say_in_use(const struct fc_mount_job *job, const struct fc_mount *m)
 	return FC_EXIT_IN_USE;
 }
 
+static int say_leaving(const struct fc_mount_job *job)
+{
+	fc_cli_say("%s is still being unmounted after %d seconds: try again later", job->container,
+		   FC_LOCK_ENDING_SECONDS);
+	return FC_EXIT_IN_USE;
+}
+
 /* Takes away what a crashed daemon left there. */
 static int clean_dead(const struct fc_mount_job *job)
 {
@@ -303,6 +310,8 @@ int fc_mount_check(struct fc_mount_job *job)
 	job->read_only = job->options.read_only;
 	if (!status)
 		status = open_container(job);
+	if (!status && fc_lock_wait_leaving(job->fd, job->read_only, job->container))
+		status = say_leaving(job);
 	if (!status)
 		status = check_mountpoint(job);
 	if (!status)

@@ -39,29 +39,62 @@ static const struct fc_mount *by_id(const struct fc_mounts *all, unsigned id)
 	return NULL;
 }
 
+struct seen {
+	ino_t ns[SEEN_MAX];
+	size_t count;
+};
+
 struct leaving {
 	const struct fc_mount *m;
 	bool shared; /* unmounting m reaches those whose parent mount is a peer or a slave */
-	ino_t seen[SEEN_MAX];
-	size_t seen_count;
+	struct seen seen;
 	pid_t pid;
 	char *point;
 };
 
 /* False for a namespace that was looked at. Whose process may not be looked into
  * is taken as new. */
-static bool is_new(struct leaving *w, int dir)
+static bool is_new(struct seen *seen, int dir)
 {
 	struct stat st;
 
 	if (fstatat(dir, "ns/mnt", &st, 0))
 		return true;
-	for (size_t i = 0; i < w->seen_count; i++)
-		if (w->seen[i] == st.st_ino)
+	for (size_t i = 0; i < seen->count; i++)
+		if (seen->ns[i] == st.st_ino)
 			return false;
-	if (w->seen_count < SEEN_MAX)
-		w->seen[w->seen_count++] = st.st_ino;
+	if (seen->count < SEEN_MAX)
+		seen->ns[seen->count++] = st.st_ino;
 	return true;
+}
+
+struct showing {
+	struct seen seen;
+	const char *container;
+	bool found;
+};
+
+static bool show_visit(void *arg, pid_t pid, int dir)
+{
+	struct showing *w = arg;
+	struct fc_mounts there;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
+	if (!is_new(&w->seen, dir))
+		return false;
+	if (!fc_mounts_read(path, &there))
+		w->found = fc_mounts_of(&there, w->container);
+	fc_mounts_free(&there);
+	return w->found;
+}
+
+bool fc_namespaces_show(const char *container)
+{
+	struct showing w = { .container = container };
+
+	fc_holders_each(show_visit, &w);
+	return w.found;
 }
 
 /* In a process of its own, since there is no way back. */
@@ -99,7 +132,7 @@ static bool leave_visit(void *arg, pid_t pid, int dir)
 {
 	struct leaving *w = arg;
 	char path[64];
-	bool again = is_new(w, dir);
+	bool again = is_new(&w->seen, dir);
 
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
 	while (again) {

@@ -18,4 +18,8 @@ const struct fc_mount *fc_namespaces_here(const struct fc_mounts *all, const str
  * *pid is a process there, *point (malloc'ed) the mount point. */
 int fc_namespaces_leave(const struct fc_mounts *all, const struct fc_mount *m, bool gone, pid_t *pid, char **point);
 
+/* Does any mount namespace that can be looked into show a mount of ours of that container (an
+ * absolute path)? */
+bool fc_namespaces_show(const char *container);
+
 #endif

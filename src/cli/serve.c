@@ -151,6 +151,7 @@ static int on_mounted(void *arg)
 
 	fc_locked_close(job->locked_fd);
 	job->locked_fd = -1;
+	fc_lock_serving(job->fd);
 	job->swap = swap_in_use();
 	job->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - job->state_file) : 0, job->state_file);

@@ -33,6 +33,7 @@ struct umount_job {
 	bool stopped;   /* by request, nothing is left to commit */
 	int sync_error; /* errno of the commit before */
 	int pidfd;
+	int container; /* its lock tells that this is under way; -1 none */
 };
 
 static void nap(void)
@@ -113,6 +114,14 @@ static int leave_namespaces(const struct umount_job *job, bool gone)
 		   gone ? "unmounted here, but " : "", job->arg, point, (int)pid);
 	free(point);
 	return FC_EXIT_IN_USE;
+}
+
+/* Who mounts the container meanwhile waits. */
+static void tell_leaving(struct umount_job *job)
+{
+	job->container = open(job->m->source, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (job->container >= 0)
+		fc_lock_leaving(job->container);
 }
 
 /* ---- the steps ------------------------------------------------------------------- */
@@ -226,12 +235,8 @@ static int wait_daemon(const struct umount_job *job)
 /* Where the daemon's pid could not be learnt, its lock tells. */
 static void wait_lock(const struct umount_job *job)
 {
-	int fd = job->pidfd < 0 ? open(job->m->source, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
-
-	while (fd >= 0 && fc_lock_held(fd))
+	while (job->pidfd < 0 && job->container >= 0 && fc_lock_held(job->container))
 		nap();
-	if (fd >= 0)
-		close(fd);
 }
 
 static int umount_one(struct umount_job *job, bool one_place)
@@ -240,9 +245,12 @@ static int umount_one(struct umount_job *job, bool one_place)
 
 	if (status)
 		return status;
+	one_place = one_place && fc_namespaces_here(&job->mounts, job->m);
+	if (!one_place)
+		tell_leaving(job);
 	if (fc_mount_is_dead(job->m))
 		return remove_dead(job);
-	if (one_place && fc_namespaces_here(&job->mounts, job->m))
+	if (one_place)
 		return unmount(job);
 	status = say_bound(job);
 	if (!status)
@@ -269,11 +277,13 @@ static int umount_one(struct umount_job *job, bool one_place)
 
 int fc_umount(const char *point, bool one_place)
 {
-	struct umount_job job = { .arg = point, .pidfd = -1 };
+	struct umount_job job = { .arg = point, .pidfd = -1, .container = -1 };
 	int status = umount_one(&job, one_place);
 
 	if (job.pidfd >= 0)
 		close(job.pidfd);
+	if (job.container >= 0)
+		close(job.container);
 	fc_mounts_free(&job.mounts);
 	free(job.point);
 	return status;
