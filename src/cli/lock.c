@@ -94,28 +94,30 @@ static bool is_mounted_here(const char *container)
 	return found;
 }
 
-/* Steps after which who is still refused at that step is refused for good. */
-static unsigned patience(int fd, const char *container, unsigned steps)
+/* Steps after which who is refused until then is refused for good. */
+static unsigned patience(int fd, const char *container)
 {
 	if (is_held(fd, LEAVING_AT))
 		return ENDING_STEPS;
 	if (is_mounted_here(container))
 		return 0;
-	if (!is_held(fd, SERVING_AT))
-		return BETWEEN_STEPS;
-	return steps % SAID_STEPS == 0 && fc_namespaces_show(container) ? 0 : ENDING_STEPS;
+	return is_held(fd, SERVING_AT) ? ENDING_STEPS : BETWEEN_STEPS;
 }
 
 int fc_lock_take_soon(int fd, bool shared, const char *container)
 {
+	unsigned shown = 0;
 	int rc = take(fd, LOCK_AT, shared);
 
 	for (unsigned steps = 0; rc == FC_EINUSE; steps++) {
-		unsigned most = patience(fd, container, steps);
+		unsigned most = patience(fd, container);
 
-		if (steps >= most)
+		/* a namespace in the making has copies of all mounts for a moment */
+		if (most == ENDING_STEPS && steps % SAID_STEPS == 0)
+			shown = fc_namespaces_show(container) ? shown + 1 : 0;
+		if (steps >= most || shown > BETWEEN_STEPS / SAID_STEPS)
 			break;
-		if (steps == SAID_STEPS && most == ENDING_STEPS)
+		if (steps == SAID_STEPS && most == ENDING_STEPS && !shown)
 			say_waiting(fd, container);
 		step();
 		rc = take(fd, LOCK_AT, shared);
@@ -131,11 +133,6 @@ void fc_lock_serving(int fd)
 void fc_lock_leaving(int fd)
 {
 	take(fd, LEAVING_AT, true);
-}
-
-bool fc_lock_is_leaving(int fd)
-{
-	return is_held(fd, LEAVING_AT);
 }
 
 int fc_lock_wait_leaving(int fd, bool shared, const char *container)

@@ -37,7 +37,6 @@ int fc_lock_take_soon(int fd, bool shared, const char *container);
 void fc_lock_serving(int fd);
 /* A mount of it is being taken away, likewise. */
 void fc_lock_leaving(int fd);
-bool fc_lock_is_leaving(int fd);
 /* Before the lock is taken that way: waits, as long as fc_lock_take_soon does, while a mount is
  * being taken away. 0; FC_EINUSE: that goes on. */
 int fc_lock_wait_leaving(int fd, bool shared, const char *container);

@@ -6,6 +6,7 @@
  *   mount.c        arguments; fork; wait until the mount answers
  *   mount_check.c  mount point and container are fit, the lock is ours
  *   serve.c        unlock, open the file system, serve
+ *   mount_again.c  what is mounted already is shown at another place too
  */
 #ifndef FC_CLI_MOUNT_H
 #define FC_CLI_MOUNT_H
@@ -62,9 +63,16 @@ int fc_mount_run(struct fc_mount_job *job);
 int fc_mount_check(struct fc_mount_job *job);
 /* The same of the container alone. */
 int fc_mount_check_container(struct fc_mount_job *job);
+/* The same of the mount point alone; the container is opened, not locked. */
+int fc_mount_check_place(struct fc_mount_job *job);
 /* What may have changed while a passphrase was asked for. */
 int fc_mount_check_point(struct fc_mount_job *job);
 int fc_mount_serve(struct fc_mount_job *job);
+/* For root's mount(8): where the container is mounted for writing already, by root, it is shown at
+ * mountpoint too, by a bind mount with these mount(2) flags. options: as of `-o`, which must fit.
+ * False: that is not so, or they are wrong: mounting tells. Else *status is an exit status. */
+bool fc_mount_again(const char *container, const char *mountpoint, const char *options, unsigned long flags,
+		    int *status);
 /* Opens the container for writing in this process, without mounting it. Returns an exit status;
  * when that is 0, the fs is the caller's, and so is the job, to be freed after the fs was closed. */
 int fc_mount_open(const char *container, const struct fc_secret_from *from, struct fc_mount_job **job,

@@ -302,18 +302,24 @@ int fc_mount_check_container(struct fc_mount_job *job)
 	return status ? status : load_header(job);
 }
 
+int fc_mount_check_place(struct fc_mount_job *job)
+{
+	int status;
+
+	job->fd = -1;
+	job->read_only = job->options.read_only;
+	status = open_container(job);
+	if (!status && fc_lock_wait_leaving(job->fd, job->read_only, job->container))
+		status = say_leaving(job);
+	return status ? status : check_mountpoint(job);
+}
+
 int fc_mount_check(struct fc_mount_job *job)
 {
 	int status = check_machine(job);
 
-	job->fd = -1;
-	job->read_only = job->options.read_only;
 	if (!status)
-		status = open_container(job);
-	if (!status && fc_lock_wait_leaving(job->fd, job->read_only, job->container))
-		status = say_leaving(job);
-	if (!status)
-		status = check_mountpoint(job);
+		status = fc_mount_check_place(job);
 	if (!status)
 		status = lock_container(job);
 	return status ? status : load_header(job);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/mount_options.h"
+#include "cli/mount.h"
 #include "cli/mounts.h"
 #include "cli/remount.h"
 #include "cli/umount.h"
@@ -53,7 +53,7 @@ struct mount_call {
 	bool fake, sloppy, nofail;
 	bool suid, dev; /* whether set-id bits and devices hold was said */
 	bool remount;
-	unsigned long flags; /* for that */
+	unsigned long flags; /* for that, and for a place more */
 };
 
 /* A comma that is not part of a value ends an option. */
@@ -124,7 +124,8 @@ static int run_mount_command(const struct mount_call *call)
 
 	if (container && point) {
 		optind = 0;
-		status = fc_command_mount.run(6, argv);
+		if (!fc_mount_again(container, point, call->options, call->flags, &status))
+			status = fc_command_mount.run(6, argv);
 		if (!status)
 			fc_utab_add(container, point);
 	} else {

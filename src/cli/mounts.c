@@ -38,11 +38,13 @@ static void super_options(struct fc_mount *m, char *options)
 {
 	char *save, *o;
 
-	for (o = strtok_r(options, ",", &save); o; o = strtok_r(NULL, ",", &save)) {
+	for (o = strtok_r(options, ",\n", &save); o; o = strtok_r(NULL, ",\n", &save)) {
 		if (!strncmp(o, "user_id=", 8))
 			m->owner = (uid_t)strtoul(o + 8, NULL, 10);
 		else if (!strncmp(o, "group_id=", 9))
 			m->group = (gid_t)strtoul(o + 9, NULL, 10);
+		else if (!strcmp(o, "allow_other"))
+			m->allow_other = true;
 	}
 }
 
@@ -61,6 +63,7 @@ static bool parse_line(struct fc_mount *m, char *line)
 	m->id = (unsigned)strtoul(fields[0], NULL, 10);
 	m->parent = (unsigned)strtoul(fields[1], NULL, 10);
 	m->dev = makedev(major_nr, minor_nr);
+	m->whole = !strcmp(fields[3], "/");
 	m->point = fields[4];
 	while ((f = strtok_r(NULL, " \n", &save)) && strcmp(f, "-"))
 		optional_field(m, f);
@@ -136,8 +139,10 @@ const struct fc_mount *fc_mounts_at(const struct fc_mounts *m, const char *point
 	return NULL;
 }
 
-const struct fc_mount *fc_mounts_of(const struct fc_mounts *m, const char *container)
+/* The latest one: earlier ones may be dead. */
+static const struct fc_mount *latest_of(const struct fc_mounts *m, const char *container)
 {
+	const struct fc_mount *part = NULL;
 	struct stat want, st;
 	bool known = !stat(container, &want);
 
@@ -146,12 +151,24 @@ const struct fc_mount *fc_mounts_of(const struct fc_mounts *m, const char *conta
 
 		if (!fc_mount_is_ours(one))
 			continue;
-		if (!strcmp(one->source, container))
+		if (strcmp(one->source, container) &&
+		    (!known || stat(one->source, &st) || st.st_dev != want.st_dev || st.st_ino != want.st_ino))
+			continue;
+		if (one->whole)
 			return one;
-		if (known && !stat(one->source, &st) && st.st_dev == want.st_dev && st.st_ino == want.st_ino)
-			return one;
+		part = part ? part : one;
 	}
-	return NULL;
+	return part;
+}
+
+const struct fc_mount *fc_mounts_of(const struct fc_mounts *m, const char *container)
+{
+	const struct fc_mount *last = latest_of(m, container);
+
+	for (size_t i = 0; last && i < m->count; i++)
+		if (m->list[i].dev == last->dev && m->list[i].whole == last->whole && fc_mount_is_ours(&m->list[i]))
+			return &m->list[i];
+	return last;
 }
 
 bool fc_mount_is_ours(const struct fc_mount *m)

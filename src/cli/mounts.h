@@ -17,6 +17,8 @@ struct fc_mount {
 	unsigned shared, master; /* peer groups, 0 none */
 	uid_t owner;             /* of a FUSE mount: user_id= */
 	gid_t group;
+	bool allow_other;            /* of a FUSE mount */
+	bool whole;                  /* its root directory is the file system's: no bind mount of a part */
 	char *point, *type, *source; /* unescaped */
 };
 
@@ -32,7 +34,8 @@ void fc_mounts_free(struct fc_mounts *m);
 
 /* The topmost mount at that very path (as of fc_path_resolve); NULL: none. */
 const struct fc_mount *fc_mounts_at(const struct fc_mounts *m, const char *point);
-/* A mount of ours of that container (absolute path, or another name of the same file); NULL: none. */
+/* A mount of ours of that container (absolute path, or another name of the same file); NULL: none.
+ * Where the same is mounted at several places, the first of these. */
 const struct fc_mount *fc_mounts_of(const struct fc_mounts *m, const char *container);
 bool fc_mount_is_ours(const struct fc_mount *m);
 

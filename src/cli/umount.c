@@ -93,7 +93,8 @@ static int say_bound(const struct umount_job *job)
 
 	if (!other)
 		return 0;
-	fc_cli_say("%s is also mounted at %s, which keeps it open: unmount that first", job->arg, other->point);
+	fc_cli_say("%s is also mounted at %s, which keeps it open: take that away first, with umount(8)", job->arg,
+		   other->point);
 	return FC_EXIT_IN_USE;
 }
 
