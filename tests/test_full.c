@@ -183,6 +183,54 @@ START_TEST(two_who_delete_find_room)
 }
 END_TEST
 
+/* Names until there is no room for more: how many. */
+static int make_all(const char *prefix, int *error)
+{
+	char name[32];
+	struct fc_attr attr;
+	int n;
+
+	for (n = 0;; n++) {
+		snprintf(name, sizeof(name), "%s%d", prefix, n);
+		*error = fc_fs_mknod(f.fs, 1, name, &fixture_cred, 0100644, 0, &attr);
+		if (*error)
+			return n;
+		fc_fs_forget(f.fs, attr.ino, 1);
+	}
+}
+
+/* Commits are what takes time. */
+START_TEST(no_room_for_names_is_known_after_one_wait)
+{
+	struct fc_attr attr;
+	uint64_t before, after;
+	int r, n;
+
+	start(_i);
+	fill(make("f"));
+	before = stat_now().generation;
+	n = make_all("a", &r);
+	ck_assert_int_eq(r, FC_ENOSPC);
+	ck_assert_int_ge(n, 1000);
+	after = stat_now().generation;
+	/* each of the last 800 waited, for two */
+	ck_assert_uint_lt(after - before, 200);
+	for (int i = 0; i < 100; i++)
+		ck_assert_int_eq(fc_fs_mknod(f.fs, 1, "no", &fixture_cred, 0100644, 0, &attr), FC_ENOSPC);
+	ck_assert_uint_eq(stat_now().generation, after);
+
+	/* what is deleted is looked for again */
+	for (int i = 0; i < n; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "a%d", i);
+		ck_assert_int_eq(fc_fs_unlink(f.fs, 1, name), 0);
+	}
+	ck_assert_int_ge(make_all("b", &r), n / 2);
+	ck_assert_int_eq(r, FC_ENOSPC);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("full");
@@ -197,6 +245,7 @@ int main(void)
 	tcase_add_loop_test(tc, fallocate_of_too_much_takes_nothing, 0, 2);
 	tcase_add_loop_test(tc, trim_gives_it_back_to_the_host, 0, 2);
 	tcase_add_loop_test(tc, two_who_delete_find_room, 0, 2);
+	tcase_add_loop_test(tc, no_room_for_names_is_known_after_one_wait, 0, 2);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -2,6 +2,7 @@
 /* The lock, the budget of dirty nodes, and what every operation asks for. */
 #include "fs/state.h"
 
+#include <fcntl.h>
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #define NODES_KEPT 64u        /* free nodes that only operations that free space may use */
 #define NODES_LAST 24u        /* and those that nothing but a commit may use */
+#define NODES_SPARE 16u       /* more free nodes than needed: room for some operations, and not for one */
 #define DIRTY_NODES_MAX 4096u /* beyond, operations wait for a commit */
 #define DIRTY_NODES_KICK 1024u
 
@@ -104,12 +106,45 @@ static int start_session(struct fc_fs *fs)
 	return r;
 }
 
+/* Has an operation that needs no more nodes waited for room already, and nothing was given up
+ * since? Then it does not come by another commit. Exclusive lock. */
+static bool known_full(const struct fc_fs *fs, unsigned nodes, bool frees)
+{
+	return !frees && fs->full == fs->given_up + 1 && nodes >= fs->full_nodes;
+}
+
+/* What earlier commits freed comes back with the next two. Whoever waits a second time without
+ * that anything was given up since needs *spare nodes more: else each operation would wait, when
+ * a commit makes room for one only. No lock held. */
+static int wait_room(struct fc_fs *fs, bool first, unsigned *spare)
+{
+	pthread_rwlock_wrlock(&fs->lock);
+	fs->dirty_root = true;
+	if (first && fs->waited == fs->given_up + 1)
+		*spare = NODES_SPARE;
+	fs->waited = fs->given_up + 1;
+	pthread_rwlock_unlock(&fs->lock);
+	return fc_commit(fs, false);
+}
+
+static int no_room(struct fc_fs *fs, unsigned nodes, bool frees)
+{
+	pthread_rwlock_wrlock(&fs->lock);
+	if (!frees) {
+		fs->full = fs->given_up + 1;
+		fs->full_nodes = nodes;
+	}
+	pthread_rwlock_unlock(&fs->lock);
+	return FC_ENOSPC;
+}
+
 int fc_fs_begin(struct fc_fs *fs, unsigned nodes, bool frees)
 {
+	unsigned spare = 0;
 	int tries, r;
 
 	for (tries = 0; tries < 5; tries++) {
-		bool full;
+		bool full, known;
 
 		r = writable(fs);
 		if (!r && !fs->forest.session)
@@ -118,25 +153,23 @@ int fc_fs_begin(struct fc_fs *fs, unsigned nodes, bool frees)
 			return r;
 		pthread_rwlock_wrlock(&fs->lock);
 		full = fs->forest.dirty > DIRTY_NODES_MAX;
+		known = known_full(fs, nodes, frees);
 		r = fc_node_cache_reserve(&fs->forest.cache, FC_TREE_SPARES + nodes);
 		if (!r)
 			r = fc_space_pend_reserve(&fs->forest, FC_TREE_SPARES + nodes);
-		if (!r && !full && fc_fs_has_room(fs, nodes, frees)) {
+		if (!r && !full && fc_fs_has_room(fs, nodes + (known ? NODES_SPARE : frees ? 0 : spare), frees)) {
 			fs->freeing = frees;
 			return 0;
 		}
 		pthread_rwlock_unlock(&fs->lock);
-		if (r)
-			return r;
-		/* what earlier commits freed comes back with the next two */
-		pthread_rwlock_wrlock(&fs->lock);
-		fs->dirty_root = true;
-		pthread_rwlock_unlock(&fs->lock);
-		r = fc_commit(fs, false);
+		if (!r && known)
+			r = FC_ENOSPC;
+		if (!r)
+			r = wait_room(fs, !tries, &spare);
 		if (r)
 			return r;
 	}
-	return FC_ENOSPC;
+	return no_room(fs, nodes, frees);
 }
 
 void fc_fs_end(struct fc_fs *fs)
@@ -149,10 +182,27 @@ void fc_fs_end(struct fc_fs *fs)
 		fc_threads_kick(fs, flush, kick);
 }
 
+static bool gives_up(const struct fc_op *op)
+{
+	switch (op->kind) {
+	case FC_OP_UNLINK:
+	case FC_OP_RMDIR:
+	case FC_OP_REMOVEXATTR:
+		return true;
+	case FC_OP_SETATTR:
+		return op->set.valid & FC_SET_SIZE;
+	case FC_OP_FALLOCATE:
+		return op->mode & FALLOC_FL_PUNCH_HOLE;
+	default:
+		return false;
+	}
+}
+
 void fc_fs_record(struct fc_fs *fs, const struct fc_op *op)
 {
 	bool first = !fs->dirty_root;
 
+	fs->given_up += gives_up(op);
 	fs->dirty_root = true;
 	fc_journal_record(fs, op);
 	if (first && fs->threads)

@@ -80,6 +80,7 @@ void fc_reclaim(struct fc_fs *fs, uint64_t ino)
 	int r = reclaim(fs, ino);
 
 	fs->dirty_root = true;
+	fs->given_up++;
 	if (r == FC_EAGAIN)
 		fs->reclaim_more = true;
 	else if (r)

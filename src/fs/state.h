@@ -180,6 +180,9 @@ struct fc_fs {
 	bool read_only, replaying;
 	struct fc_damage *damage;  /* NULL: damage is an error */
 	bool freeing;              /* the operation under the lock frees space: it may use the last of it */
+	uint64_t given_up;         /* operations so far that gave space up; lock */
+	uint64_t waited, full;     /* given_up + 1 when an operation last waited for room, when none came; lock */
+	unsigned full_nodes;       /* for which none came; lock */
 	_Atomic bool reclaim_more; /* an orphan was too large to remove in one go; lock */
 	bool dirty_root;           /* something changed since the durable root; lock */
 
