@@ -29,6 +29,7 @@ struct fc_time {
 
 struct fc_fs_options {
 	bool read_only;                 /* nothing is written; a crash's log is replayed in memory */
+	bool no_replay;                 /* with read_only: the log is left out, the newest root's state is shown */
 	bool accept_older;              /* go on from an older state than seen_generation, from the
 			       * older root when the newest cannot be read, or with an
 			       * older header than the root accepts */

@@ -211,6 +211,8 @@ void fc_mount_for_owner(struct fc_mount_job *job)
 int fc_mount_run(struct fc_mount_job *job)
 {
 	merge_sources(job);
+	if (job->options.no_replay && !job->options.read_only)
+		return fc_cli_usage("mount", "mount option norecovery: it leaves out the last changes, and needs ro");
 	return job->foreground ? fc_mount_serve(job) : start_daemon(job);
 }
 
@@ -241,8 +243,9 @@ const struct fc_command fc_command_mount = {
 		"  --passphrase-fd N            first line of what descriptor N gives\n"
 		"  --key-file FILE              the whole of FILE is the secret\n"
 		"  --recovery-code-file FILE    first line of FILE is a recovery code\n"
-		"  -o OPT,...                     allow_other, ro, noatime and the like; commit=SECONDS (5),\n"
-		"                               cache=SIZE, idle=TIME, uid=, gid=, passphrase-file=, key-file=;\n"
+		"  -o OPT,...                     allow_other, ro, noatime and the like; norecovery (with ro: leave\n"
+		"                               out what only the log holds), commit=SECONDS (5), cache=SIZE,\n"
+		"                               idle=TIME, uid=, gid=, passphrase-file=, key-file=;\n"
 		"                               a comma within a value is written \\,\n",
 	.run = run,
 };

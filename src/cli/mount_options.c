@@ -56,6 +56,8 @@ static int take_word(struct fc_mount_options *o, const char *word, char *why, si
 		o->read_only = true;
 	else if (!strcmp(word, "rw"))
 		o->read_only = false;
+	else if (!strcmp(word, "norecovery"))
+		o->no_replay = true;
 	else if (!strcmp(word, "allow_root")) /* libfuse keeps others out only where requests come, and few do */
 		return refuse(why, n, word, NULL,
 			      "it would not keep others away from what the kernel caches: use allow_other, and modes");
@@ -142,8 +144,8 @@ int fc_mount_options_parse(struct fc_mount_options *o, const char *text, char *w
 
 const char *fc_mount_options_name(size_t i)
 {
-	static const char *const own[] = { "ro",   "rw",   "commit=",          "cache=",   "idle=",
-					   "uid=", "gid=", "passphrase-file=", "key-file=" };
+	static const char *const own[] = { "ro",    "rw",   "norecovery", "commit=",          "cache=",
+					   "idle=", "uid=", "gid=",       "passphrase-file=", "key-file=" };
 	const size_t n = sizeof(own) / sizeof(own[0]);
 
 	if (i < n)

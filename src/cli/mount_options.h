@@ -10,7 +10,7 @@
 #include "fusecrypt/error.h"
 
 struct fc_mount_options {
-	bool read_only, allow_other, own_uid, own_gid;
+	bool read_only, no_replay, allow_other, own_uid, own_gid;
 	uint32_t uid, gid;
 	unsigned commit_seconds, idle_seconds; /* 0: not given */
 	uint64_t cache_bytes;                  /* 0: not given */

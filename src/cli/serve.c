@@ -298,6 +298,7 @@ static int open_fs(struct fc_mount_job *job, struct fc_unlock_reply *key, struct
 {
 	struct fc_fs_options options = {
 		.read_only = job->read_only,
+		.no_replay = job->options.no_replay,
 		.accept_older = job->accept_older,
 		.header_sequence = key->sequence,
 		.no_threads = true, /* until it is mounted */

@@ -245,7 +245,7 @@ static int load_state(struct fc_fs *fs, const struct fc_header *h)
 	fc_space_release(f, root->file_tree.generation - 1);
 	if (root->generation > root->file_tree.generation) /* both roots have these trees */
 		fc_space_release(f, root->file_tree.generation);
-	return fc_replay(fs);
+	return fs->read_only && fs->options.no_replay ? 0 : fc_replay(fs);
 }
 
 static void pass_seen(struct fc_fs *fs)

@@ -41,6 +41,18 @@ for _ in 1 2; do
 	equal "$(state)" "$before" "the container with a log after a read-only mount"
 done
 
+# the log left out: the state of the last commit, only for reading
+fc_mount "$D" -o ro,norecovery
+[ ! -e "$M/synced" ] || fail "norecovery shows what only the log has"
+compare "$CASE_TMP/tree" "$M/tree"
+if [ "$(id -u)" -eq 0 ]; then
+	status 1 fstrim "$M"
+fi
+fc_umount "$D"
+equal "$(state)" "$before" "the container after a mount with norecovery"
+status 2 fc mount "$D/box" "$M" -o norecovery --passphrase-file "$D/pass"
+said 'needs ro'
+
 # a read-only file, which its owner may not write
 fc_mount "$D"
 equal "$(cat "$M/synced")" synced "what was in the log"
