@@ -67,6 +67,12 @@ int fc_fs_format(struct fc_io *io, struct fc_header *header, const uint8_t maste
 int fc_fs_open(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options,
 	       struct fc_fs **out);
 
+/* Opens for writing, by another io of the same container, what fs has open read-only (and no
+ * longer without its log): as fc_fs_open does it, with the key and the other options of fs, and
+ * the kernel's references to inodes. fs is not used meanwhile; it stays as it is, to be closed
+ * when this has succeeded. io becomes the new one's, also on failure. */
+int fc_fs_open_again(struct fc_fs *fs, struct fc_io *io, struct fc_fs **out);
+
 /* Starts the threads of an fs that was opened with no_threads, before anything else is
  * done with it. 0 or FC_ENOMEM: then it can only be closed. */
 int fc_fs_start(struct fc_fs *fs);

@@ -192,6 +192,7 @@ struct fc_mount_job *fc_mount_new(void)
 void fc_mount_free(struct fc_mount_job *job)
 {
 	fc_io_close(job->io);
+	fc_io_close(job->later);
 	fc_mount_options_free(&job->options);
 	free(job->container);
 	free(job->mountpoint);
@@ -216,7 +217,7 @@ int fc_mount_run(struct fc_mount_job *job)
 	return job->foreground ? fc_mount_serve(job) : start_daemon(job);
 }
 
-static int run(int argc, char **argv)
+int fc_mount_main(int argc, char **argv, bool by_helper)
 {
 	struct fc_mount_job *job = fc_mount_new();
 	int status;
@@ -224,10 +225,16 @@ static int run(int argc, char **argv)
 	if (!job)
 		return FC_EXIT_FAILED;
 	status = parse(argc, argv, job);
+	job->remountable = by_helper && !geteuid() && job->options.read_only && !job->options.no_replay;
 	if (!status)
 		status = fc_mount_run(job);
 	fc_mount_free(job);
 	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	return fc_mount_main(argc, argv, false);
 }
 
 const struct fc_command fc_command_mount = {

@@ -33,6 +33,9 @@ struct fc_mount_job {
 	/* That opens it, when it is at hand: nothing is asked. The caller's, who keeps it until the mount answers. */
 	struct fc_unlock_reply *key;
 	bool unasked; /* only by what asks nobody */
+	/* Mounted read-only, it may become writable: the container is kept open for that. Cleared
+	 * where it cannot be. */
+	bool remountable;
 	bool foreground, accept_older, trace_requests;
 	int ready_fd; /* a byte is written to it when the mount answers; -1 none */
 	/* from mount_check.c on */
@@ -42,6 +45,8 @@ struct fc_mount_job {
 	struct fc_io *io; /* NULL once the fs owns it */
 	struct fc_headers headers;
 	/* serve.c's */
+	struct fc_io *later;       /* for writing, when it is remountable; NULL once an fs owns it */
+	int later_fd;              /* its own */
 	int locked_fd;             /* of fc_locked_open, while mounting */
 	char state_file[PATH_MAX]; /* "": none */
 	pthread_mutex_t seen_lock; /* one writer of the state file */
@@ -58,6 +63,8 @@ void fc_mount_free(struct fc_mount_job *job);
 /* Root mounts a protected directory of somebody else: lets its owner in, and whom the modes permit. */
 void fc_mount_for_owner(struct fc_mount_job *job);
 /* Each returns an exit status, having said what is wrong. */
+/* `fusecrypt mount`, by mount(8) or not. */
+int fc_mount_main(int argc, char **argv, bool by_helper);
 /* Mounts as given. In the background: returns when it answers, or failed. */
 int fc_mount_run(struct fc_mount_job *job);
 int fc_mount_check(struct fc_mount_job *job);

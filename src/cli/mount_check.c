@@ -206,6 +206,7 @@ static int check_mountpoint(struct fc_mount_job *job)
 static int open_container(struct fc_mount_job *job)
 {
 	const char *path = job->container_arg;
+	bool reads = job->read_only && !job->remountable;
 	struct stat st;
 
 	job->container = realpath(path, NULL);
@@ -218,7 +219,11 @@ static int open_container(struct fc_mount_job *job)
 			   S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 		return FC_EXIT_NOT_CONTAINER;
 	}
-	job->fd = open(job->container, (job->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY);
+	job->fd = open(job->container, (reads ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY);
+	if (job->fd < 0 && job->remountable) {
+		job->remountable = false;
+		job->fd = open(job->container, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	}
 	if (job->fd < 0 && errno == EROFS && !job->read_only) {
 		fc_cli_say("%s lies on a file system that is read-only: mounting it read-only", job->container);
 		job->read_only = true;
@@ -286,6 +291,9 @@ static int load_header(struct fc_mount_job *job)
 		fc_cli_say("%s uses a feature that fusecrypt " FC_VERSION " can only read: mounting it read-only",
 			   job->container);
 		job->read_only = job->io->read_only = true;
+	}
+	if (h->copy[h->newest].ro_compat & ~FC_RO_COMPAT_KNOWN) {
+		job->remountable = false;
 	}
 	return 0;
 }

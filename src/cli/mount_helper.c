@@ -125,7 +125,7 @@ static int run_mount_command(const struct mount_call *call)
 	if (container && point) {
 		optind = 0;
 		if (!fc_mount_again(container, point, call->options, call->flags, &status))
-			status = fc_command_mount.run(6, argv);
+			status = fc_mount_main(6, argv, true);
 		if (!status)
 			fc_utab_add(container, point);
 	} else {

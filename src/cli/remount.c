@@ -41,15 +41,26 @@ unsigned long fc_remount_flag(unsigned long flags, const char *option)
 	return flags;
 }
 
-/* A daemon that opened the container for reading cannot begin to write; the kernel would find out
- * only when what was written is lost. */
-static int may_write(const char *point)
+static int say_stays(const char *point, int err)
+{
+	if (err == EBUSY)
+		fc_cli_say("%s stays read-only: its container is mounted elsewhere too, for reading", point);
+	else if (err && err != EROFS)
+		fc_cli_say("%s stays read-only: it cannot be made writable: %s", point, strerror(err));
+	else
+		fc_cli_say("%s was mounted read-only, or had to become so: unmount it and mount it anew", point);
+	return FC_EXIT_FAILED;
+}
+
+/* A daemon that opened the container for reading opens it for writing before the kernel lets
+ * anything be written; else that would be found out only when it is lost. */
+static int make_writable(const char *point)
 {
 	struct fc_mounts mounts = { 0 };
 	struct fc_ioc_status status = { 0 };
 	const struct fc_mount *m;
 	char *path = fc_path_resolve(point);
-	int status_code = FC_EXIT_FAILED;
+	int status_code = FC_EXIT_FAILED, err;
 
 	if (!path || fc_mounts_read("/proc/self/mountinfo", &mounts)) {
 		fc_cli_say("%s: %s", point, strerror(errno));
@@ -57,8 +68,8 @@ static int may_write(const char *point)
 		fc_cli_say("no container is mounted at %s", point);
 	} else if (fc_mount_ask(m, FC_IOC_STATUS, &status)) {
 		fc_cli_say("the daemon of %s does not answer", point);
-	} else if (status.read_only) {
-		fc_cli_say("%s was mounted read-only, or had to become so: unmount it and mount it anew", point);
+	} else if (status.read_only && (status.failed || (err = fc_mount_ask(m, FC_IOC_WRITABLE, NULL)))) {
+		status_code = say_stays(point, status.failed ? 0 : err);
 	} else {
 		status_code = FC_EXIT_DONE;
 	}
@@ -69,7 +80,7 @@ static int may_write(const char *point)
 
 int fc_remount(const char *point, unsigned long flags)
 {
-	int status = flags & MS_RDONLY ? FC_EXIT_DONE : may_write(point);
+	int status = flags & MS_RDONLY ? FC_EXIT_DONE : make_writable(point);
 
 	if (status)
 		return status;

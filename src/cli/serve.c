@@ -72,6 +72,34 @@ static int on_header_lock(void *arg, bool take)
 	return 0;
 }
 
+/* The shared lock becomes an exclusive one, or stays. */
+static int on_writable(void *arg, struct fc_fs **fresh)
+{
+	struct fc_mount_job *job = arg;
+	struct fc_io *io = job->later;
+	int rc = io ? fc_lock_take(job->fd, false) : FC_EROFS;
+
+	if (rc)
+		return rc;
+	job->later = NULL;
+	rc = fc_fs_open_again(job->fs, io, fresh);
+	if (!rc) {
+		fc_fs_close(job->fs);
+		job->fs = *fresh;
+		job->fd = job->later_fd;
+		job->read_only = false;
+		rc = fc_fs_start(job->fs);
+		if (rc)
+			on_log(job, LOG_ERR, "commits only when asked: no threads can be started");
+	} else {
+		fc_lock_take(job->fd, true);
+		on_log(job, LOG_ERR, "it cannot be made writable");
+	}
+	/* closing took the mark away */
+	fc_lock_mark(job->fd, job->read_only);
+	return job->read_only ? rc : 0;
+}
+
 /* ---- memory ------------------------------------------------------------------ */
 
 static bool swap_in_use(void)
@@ -312,6 +340,9 @@ static int open_fs(struct fc_mount_job *job, struct fc_unlock_reply *key, struct
 	int spare = fcntl(job->fd, F_DUPFD_CLOEXEC, 3), rc, status = 0;
 
 	recall_seen(job, &options, &seen);
+	job->later_fd = job->remountable ? fcntl(job->fd, F_DUPFD_CLOEXEC, 3) : -1;
+	if (job->later_fd >= 0)
+		(void)fc_io_file(job->later_fd, false, &job->later);
 	if (job->accept_older && !job->read_only)
 		status = accept_header(job, key);
 	if (status) {
@@ -450,6 +481,7 @@ static int serve(struct fc_mount_job *job)
 	options.container = job->container;
 	options.mountpoint = job->mountpoint;
 	options.read_only = job->read_only;
+	options.writable = job->later ? on_writable : NULL;
 	job->locked_fd = fc_locked_open(job->mountpoint);
 	options.steward = &job->steward;
 	rc = fc_session_run(job->fs, &options);
@@ -460,6 +492,8 @@ static int serve(struct fc_mount_job *job)
 	if (!job->answered)
 		status = FC_EXIT_MOUNTPOINT;
 	rc = fc_fs_close(job->fs);
+	fc_io_close(job->later);
+	job->later = NULL;
 	if (rc) {
 		on_log(job, LOG_ERR, "the last changes could not be committed");
 		on_log(job, LOG_ERR, fc_error_text(rc));

@@ -343,6 +343,22 @@ int fc_fs_open(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struc
 	return open_fs(io, master, options, NULL, out);
 }
 
+int fc_fs_open_again(struct fc_fs *fs, struct fc_io *io, struct fc_fs **out)
+{
+	struct fc_fs_options options = fs->options;
+	int r = FC_EROFS;
+
+	options.read_only = false;
+	/* another state was shown than the one that writing would go on from, or perhaps so */
+	if (fs->read_only && !fs->options.no_replay && !fs->options.accept_older && !fs->failed)
+		r = open_fs(io, fs->keys->master, &options, NULL, out);
+	else
+		fc_io_close(io);
+	if (!r)
+		fc_vnode_ref_all(*out, fs);
+	return r;
+}
+
 int fc_fs_open_damaged(struct fc_io *io, const uint8_t master[FC_KEY_BYTES], const struct fc_fs_options *options,
 		       struct fc_damage *damage, struct fc_fs **out)
 {

@@ -209,6 +209,8 @@ struct fc_vnode *fc_vnode_get(struct fc_fs *fs, uint64_t ino);
 /* Frees it when nothing holds it; exclusive lock. */
 void fc_vnode_tidy(struct fc_fs *fs, struct fc_vnode *v);
 void fc_vnode_fini(struct fc_fs *fs);
+/* References as from has them; nobody uses either meanwhile. */
+void fc_vnode_ref_all(struct fc_fs *fs, const struct fc_fs *from);
 
 size_t fc_data_pages(struct fc_fs *fs, uint64_t ino); /* dirty ones; either lock */
 

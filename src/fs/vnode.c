@@ -210,6 +210,14 @@ void fc_fs_forget(struct fc_fs *fs, uint64_t ino, uint64_t n)
 	fc_fs_end(fs);
 }
 
+void fc_vnode_ref_all(struct fc_fs *fs, const struct fc_fs *from)
+{
+	for (size_t i = 0; i < from->vnode_buckets; i++)
+		for (const struct fc_vnode *v = from->vnode[i]; v; v = v->hash_next)
+			if (v->refs)
+				fc_vnode_ref(fs, v->ino, v->refs);
+}
+
 void fc_vnode_fini(struct fc_fs *fs)
 {
 	struct fc_vnode *v, *next;

@@ -83,8 +83,12 @@ void fc_control_end(struct fc_session *session)
 
 static void leave(struct fc_session *session, const char *why)
 {
-	int committed = fc_fs_commit(session->fs), error = fc_steward_unmount(session->options->steward);
+	int committed, error;
 
+	fc_session_use(session);
+	committed = fc_fs_commit(session->fs);
+	fc_session_use_end(session);
+	error = fc_steward_unmount(session->options->steward);
 	if (committed && committed != FC_EROFS)
 		fc_log(session, LOG_ERR, "%s: cannot commit: %s", why, fc_error_text(committed));
 	if (error == EBUSY)

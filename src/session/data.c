@@ -294,7 +294,7 @@ static int compact(const struct fc_session *session, struct fc_ioc_compact *arg)
 
 static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_size, size_t out_size)
 {
-	const struct fc_session *session = fuse_req_userdata(req);
+	struct fc_session *session = fuse_req_userdata(req);
 	union {
 		struct fc_ioc_resize resize;
 		struct fc_ioc_compact compact;
@@ -308,6 +308,12 @@ static int administer(fuse_req_t req, unsigned cmd, const void *in, size_t in_si
 
 	if (cmd == FC_IOC_REKEY && in_size >= sizeof(struct fc_ioc_rekey) && may_administer(req)) {
 		error = fc_fs_rekey_sealed(session->fs, ((const struct fc_ioc_rekey *)in)->sealed);
+		if (!error)
+			fuse_reply_ioctl(req, 0, NULL, 0);
+		return error;
+	}
+	if (cmd == FC_IOC_WRITABLE && may_administer(req)) {
+		error = fc_session_make_writable(session);
 		if (!error)
 			fuse_reply_ioctl(req, 0, NULL, 0);
 		return error;

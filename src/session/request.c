@@ -130,8 +130,9 @@ enum fc_weight fc_request_weight(const void *request, size_t n)
 		return FC_SHORT;
 	if (header->opcode == FUSE_SETATTR && setattr->valid & FATTR_SIZE)
 		return FC_LONG;
-	if (header->opcode == FUSE_IOCTL && (ioctl->cmd == FC_IOC_SYNC || ioctl->cmd == FC_IOC_SHUTDOWN ||
-					     ioctl->cmd == FC_IOC_REKEY || ioctl->cmd == FITRIM))
+	if (header->opcode == FUSE_IOCTL &&
+	    (ioctl->cmd == FC_IOC_SYNC || ioctl->cmd == FC_IOC_SHUTDOWN || ioctl->cmd == FC_IOC_REKEY ||
+	     ioctl->cmd == FC_IOC_WRITABLE || ioctl->cmd == FITRIM))
 		return FC_LONG;
 	return kind_of(header)->weight;
 }
@@ -363,26 +364,11 @@ static bool wants_no_reply(uint32_t opcode)
 	return opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET || opcode == FUSE_INTERRUPT;
 }
 
-void fc_request_serve(struct fc_worker *worker, size_t n)
+/* A request that is known and valid. */
+static void serve(struct fc_worker *worker, struct fuse_in_header *header, size_t n)
 {
-	struct fc_session *session = worker->session;
-	struct fuse_in_header *header = (void *)worker->request;
-	unsigned slot = header->opcode < FC_MAX_OPCODE ? header->opcode : FC_MAX_OPCODE;
 	struct fuse_buf buf = { .size = n, .mem = header };
 
-	if (session->options->debug_requests)
-		atomic_fetch_add_explicit(&session->counts[slot], 1, memory_order_relaxed);
-	/* Names end within the buffer, whatever came. */
-	memset(worker->request + n, 0, 16);
-	if (!fc_request_valid(header, n)) {
-		if (n >= sizeof(*header) && !wants_no_reply(header->opcode))
-			reply_errno(worker, header->unique, EIO, NULL, 0);
-		return;
-	}
-	if (!kind_of(header)->name) {
-		reply_errno(worker, header->unique, ENOSYS, NULL, 0);
-		return;
-	}
 	switch (header->opcode) {
 	case FUSE_GETATTR:
 		serve_getattr(worker, header);
@@ -403,12 +389,36 @@ void fc_request_serve(struct fc_worker *worker, size_t n)
 		serve_statx(worker, header);
 		return;
 	case FUSE_INIT:
-		fc_init_note(session, header->unique, body_of(header), n - sizeof(*header));
+		fc_init_note(worker->session, header->unique, body_of(header), n - sizeof(*header));
 		break;
 	default:
 		break;
 	}
-	fuse_session_process_buf(session->fuse, &buf);
+	fuse_session_process_buf(worker->session->fuse, &buf);
+}
+
+void fc_request_serve(struct fc_worker *worker, size_t n)
+{
+	struct fc_session *session = worker->session;
+	struct fuse_in_header *header = (void *)worker->request;
+	unsigned slot = header->opcode < FC_MAX_OPCODE ? header->opcode : FC_MAX_OPCODE;
+
+	if (session->options->debug_requests)
+		atomic_fetch_add_explicit(&session->counts[slot], 1, memory_order_relaxed);
+	/* Names end within the buffer, whatever came. */
+	memset(worker->request + n, 0, 16);
+	if (!fc_request_valid(header, n)) {
+		if (n >= sizeof(*header) && !wants_no_reply(header->opcode))
+			reply_errno(worker, header->unique, EIO, NULL, 0);
+		return;
+	}
+	if (!kind_of(header)->name) {
+		reply_errno(worker, header->unique, ENOSYS, NULL, 0);
+		return;
+	}
+	fc_session_use(session);
+	serve(worker, header, n);
+	fc_session_use_end(session);
 }
 
 void fc_request_report(struct fc_session *session)

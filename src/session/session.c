@@ -93,15 +93,15 @@ static int add_options(struct fc_session *session, char **all)
 	char *copy = strdup(session->options->fuse_options ? session->options->fuse_options : ""), *rest = NULL;
 	int result = copy ? 0 : -1;
 
-	session->no_atime = session->options->read_only;
 	for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word; word = strtok_r(NULL, ",", &rest)) {
 		if (strcmp(word, "diratime") == 0 || strcmp(word, "nodiratime") == 0) {
 			session->no_diratime = word[0] == 'n';
 			continue;
 		}
-		session->no_atime |= strcmp(word, "noatime") == 0;
+		session->asked_no_atime |= strcmp(word, "noatime") == 0;
 		result |= fuse_opt_add_opt(all, word);
 	}
+	session->no_atime = session->asked_no_atime || session->options->read_only;
 	free(copy);
 	return result;
 }
@@ -205,6 +205,43 @@ static void be_io_flusher(void)
 		errno = 0;
 }
 
+/* ---- becoming writable --------------------------------------------------- */
+
+void fc_session_use(struct fc_session *session)
+{
+	if (session->options->writable)
+		pthread_rwlock_rdlock(&session->fs_lock);
+}
+
+void fc_session_use_end(struct fc_session *session)
+{
+	if (session->options->writable)
+		pthread_rwlock_unlock(&session->fs_lock);
+}
+
+int fc_session_make_writable(struct fc_session *session)
+{
+	struct fc_fs_stat st;
+	struct fc_fs *fresh;
+	int error;
+
+	if (!session->options->writable)
+		return FC_EROFS;
+	/* readers go first, so requests that wait for others end */
+	fc_session_use_end(session);
+	pthread_rwlock_wrlock(&session->fs_lock);
+	error = fc_fs_statfs(session->fs, &st);
+	if (!error && st.read_only)
+		error = session->options->writable(session->options->arg, &fresh);
+	if (!error && st.read_only) {
+		session->fs = fresh;
+		session->no_atime = session->asked_no_atime;
+	}
+	pthread_rwlock_unlock(&session->fs_lock);
+	fc_session_use(session);
+	return error;
+}
+
 /* ---- serving ------------------------------------------------------------ */
 
 static int serve(struct fc_session *session)
@@ -242,6 +279,7 @@ int fc_session_run(struct fc_fs *fs, const struct fc_session_options *options)
 	session->fd = -1;
 	session->timeout = timeout_of(options);
 	pthread_mutex_init(&session->fresh_lock, NULL);
+	pthread_rwlock_init(&session->fs_lock, NULL);
 	atomic_store(&speaking, session);
 	fuse_set_log_func(on_fuse_log);
 	error = fc_control_begin(session);
@@ -262,6 +300,7 @@ int fc_session_run(struct fc_fs *fs, const struct fc_session_options *options)
 		fc_request_report(session);
 	atomic_store(&speaking, NULL);
 	pthread_mutex_destroy(&session->fresh_lock);
+	pthread_rwlock_destroy(&session->fs_lock);
 	free(session);
 	return error;
 }

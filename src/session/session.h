@@ -28,6 +28,10 @@ struct fc_session_options {
 	int (*mounted)(void *arg);
 	/* Called once when the mount answers (0) or could not be made (an errno). */
 	void (*ready)(void *arg, int error, const char *why);
+	/* A read-only mount becomes writable: opens *fresh, whose threads do not run yet, in place
+	 * of the fs of before, which is not in use meanwhile and is the caller's to close then. 0 or
+	 * an FC_E*: everything is as before. NULL: never. */
+	int (*writable)(void *arg, struct fc_fs **fresh);
 	/* Trouble later: priority as in syslog(3). */
 	void (*log)(void *arg, int priority, const char *text);
 	void *arg;
@@ -85,6 +89,9 @@ struct fc_ioc_compact {
 	uint64_t bytes_to_move, bytes_moved, bytes_cut, bytes_unreadable;
 };
 #define FC_IOC_COMPACT _IOWR(FC_IOC_MAGIC, 5, struct fc_ioc_compact)
+/* A read-only mount becomes writable, for the same (EROFS, EBUSY: others read the container). The
+ * kernel's own flag stays as it is. */
+#define FC_IOC_WRITABLE _IO(FC_IOC_MAGIC, 6)
 #define FC_IOC_RESIZE _IOWR(FC_IOC_MAGIC, 3, struct fc_ioc_resize)
 
 #endif

@@ -14,7 +14,7 @@
  *   confine.c  gives up whatever serving does not need
  *
  * Locks: none is held while replying or calling fc_fs_*. The order where two
- * are taken: fc_loop.lock, then nothing; fc_session.fresh_lock, then nothing.
+ * are taken: fs_lock, which is held while a request is served; fc_loop.lock, then nothing; fc_session.fresh_lock, then nothing.
  */
 #ifndef FC_SESSION_INTERNAL_H
 #define FC_SESSION_INTERNAL_H
@@ -100,11 +100,12 @@ struct fc_fresh {
 
 struct fc_session {
 	struct fuse_session *fuse;
-	struct fc_fs *fs;
+	struct fc_fs *fs; /* fs_lock, where the options have `writable` */
 	const struct fc_session_options *options;
-	int fd;         /* of the device, non-blocking */
-	double timeout; /* seconds that the kernel may keep entries and attributes */
-	bool no_atime, no_diratime;
+	pthread_rwlock_t fs_lock; /* shared: fs is in use. The first to be taken */
+	int fd;                   /* of the device, non-blocking */
+	double timeout;           /* seconds that the kernel may keep entries and attributes */
+	bool no_atime, no_diratime, asked_no_atime;
 	/* Between INIT's arrival and its reply, one thread: */
 	uint64_t init_unique, init_offered;
 	bool sets_times;   /* the kernel sets a file's times before FALLOCATE: from Linux 6.1 on */
@@ -129,6 +130,12 @@ char *fc_session_option_string(struct fc_session *session);
 int fc_session_create(struct fc_session *session);
 /* Has the session talk to fd, a FUSE device or the like of it; libfuse closes it. 0 or an errno. */
 int fc_session_connect(struct fc_session *session, int fd);
+
+/* Around any use of session->fs. */
+void fc_session_use(struct fc_session *session);
+void fc_session_use_end(struct fc_session *session);
+/* A request that is being served makes the mount writable. 0 or an FC_E*. */
+int fc_session_make_writable(struct fc_session *session);
 
 /* ---- init.c ------------------------------------------------------------- */
 void fc_init(void *userdata, struct fuse_conn_info *conn);

@@ -90,9 +90,11 @@ exec 8<&-
 status 0 umount "$M"
 echo "$D/box $M fusecrypt $pass,ro 0 0" >fstab
 status 0 mount "$M"
-status 32 mount -o remount,rw "$M"
-said 'mount it anew'
 equal "$(cat "$M/kept")" after "what was written when it was writable again"
+status 0 mount -o remount,rw "$M"
+echo new >"$M/kept"
+status 0 mount -o remount,ro "$M"
+equal "$(cat "$M/kept")" new "what was written to what was mounted read-only"
 status 0 umount "$M"
 echo "$D/box $M fusecrypt $pass 0 0" >fstab
 status 0 mount "$M"

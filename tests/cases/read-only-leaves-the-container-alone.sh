@@ -28,6 +28,8 @@ equal "$(state)" "$before" "the container after a mount with -o ro"
 
 # a log left by a crash
 fc_mount "$D" -o commit=600
+touch "$M/first"
+fc sync "$M" # what a session syncs first is a commit
 echo synced >"$M/synced"
 sync "$M/synced"
 sync "$M"
@@ -43,6 +45,7 @@ done
 
 # the log left out: the state of the last commit, only for reading
 fc_mount "$D" -o ro,norecovery
+[ -e "$M/first" ] || fail "norecovery does not show the last commit"
 [ ! -e "$M/synced" ] || fail "norecovery shows what only the log has"
 compare "$CASE_TMP/tree" "$M/tree"
 if [ "$(id -u)" -eq 0 ]; then
