@@ -19,9 +19,12 @@ halt() {
 # the mount is still there, `umount` at work
 halt
 fc_forget "container $D"
-fc umount "$M" &
+"$FUSECRYPT" umount "$M" &
 umount=$!
-sleep 0.5
+for _ in $(seq 80); do # until it has the container open
+	! find "/proc/$umount/fd" -lname "$D/box" 2>/dev/null | grep -q . || break
+	sleep 0.05
+done
 status 0 fc mount "$D/box" "$M" --passphrase-file "$D/pass"
 FC_STACK+=("container $D")
 said "waiting for pid $daemon"
