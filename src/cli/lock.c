@@ -135,13 +135,9 @@ void fc_lock_leaving(int fd)
 	take(fd, LEAVING_AT, true);
 }
 
-int fc_lock_wait_leaving(int fd, bool shared, const char *container)
+static int wait_left(int fd, const char *container)
 {
-	unsigned steps;
-
-	for (steps = 0; steps < BEGIN_STEPS && conflicts(fd, LOCK_AT, shared) && !is_held(fd, LEAVING_AT); steps++)
-		step();
-	for (steps = 0; is_held(fd, LEAVING_AT); steps++) {
+	for (unsigned steps = 0; is_held(fd, LEAVING_AT); steps++) {
 		if (steps == ENDING_STEPS)
 			return FC_EINUSE;
 		if (steps == SAID_STEPS)
@@ -149,6 +145,23 @@ int fc_lock_wait_leaving(int fd, bool shared, const char *container)
 		step();
 	}
 	return 0;
+}
+
+int fc_lock_wait_leaving(int fd, bool shared, const char *container)
+{
+	for (unsigned i = 0; i < BEGIN_STEPS && conflicts(fd, LOCK_AT, shared) && !is_held(fd, LEAVING_AT); i++)
+		step();
+	return wait_left(fd, container);
+}
+
+void fc_lock_wait_left(const char *container)
+{
+	int fd = open(container, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	(void)wait_left(fd, container);
+	close(fd);
 }
 
 void fc_lock_drop(int fd)

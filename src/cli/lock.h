@@ -40,6 +40,8 @@ void fc_lock_leaving(int fd);
 /* Before the lock is taken that way: waits, as long as fc_lock_take_soon does, while a mount is
  * being taken away. 0; FC_EINUSE: that goes on. */
 int fc_lock_wait_leaving(int fd, bool shared, const char *container);
+/* The same of a container that is not open and perhaps not locked, and with no word of the outcome. */
+void fc_lock_wait_left(const char *container);
 /* Tells others that this process holds it. */
 void fc_lock_mark(int fd, bool shared);
 /* Does another hold it in a way that an exclusive lock would conflict with? */

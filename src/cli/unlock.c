@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/lock.h"
 #include "cli/mount.h"
 #include "cli/targets.h"
 #include "key/tpm2_slot.h"
@@ -99,6 +100,8 @@ static int unlock_one(const struct fc_protected *entry, void *arg)
 	const struct fc_mount *m;
 	int status;
 
+	/* what is just being locked is not unlocked already */
+	fc_lock_wait_left(entry->container);
 	if (fc_mounts_read("/proc/self/mountinfo", &mounts)) {
 		fc_cli_say("the mounts of this machine cannot be read: is /proc mounted?");
 		fc_mounts_free(&mounts);

@@ -43,6 +43,22 @@ as_user sh -c "echo text >$U/a/file"
 state_is "$U/a" unlocked
 status 0 fc unlock "$U/a" --passphrase-file "$U/pass-1"
 said 'unlocked already'
+
+# while it is being locked: then it is unlocked again
+daemon=$(fc status "$U/a" --json | py -c 'import json, sys; print(json.load(sys.stdin)["pid"])')
+kill -STOP "$daemon"
+fc umount "$U/a" &
+umount=$!
+for _ in $(seq 100); do # until that has the container open
+	! find /proc/[0-9]*/fd -lname "$(realpath "$U/a.fusecrypt")" 2>/dev/null | grep -v "^/proc/$daemon/" | grep -q . || break
+	sleep 0.1
+done
+(sleep 1 && kill -CONT "$daemon") &
+status 0 fc unlock "$U/a" --passphrase-file "$U/pass-1"
+! grep -q already "$CASE_TMP/said" || fail "it was taken for unlocked while it was being locked"
+wait "$umount" || fail "locking failed"
+state_is "$U/a" unlocked
+equal "$(as_user cat "$U/a/file")" text "the file after that"
 cd /
 as_user sh -c "cd $U/a && exec sleep 60" &
 sleep 0.5
