@@ -1,0 +1,45 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# For xfstests, read at the end of its common/dmflakey. The device of this file system is a file, over which
+# there is no device mapper: flakey.c stands between the daemon and the file instead, from _init_flakey on
+# (the mount helper that `run` makes sees to that) until _cleanup_flakey.
+
+_init_flakey() {
+	NON_FLAKEY_DEV=$SCRATCH_DEV
+	[ -e "$FLAKEY_SWITCH" ] || printf a >"$FLAKEY_SWITCH"
+	_load_flakey_table "$FLAKEY_ALLOW_WRITES"
+}
+
+_cleanup_flakey() {
+	_unmount "$SCRATCH_MNT" >/dev/null 2>&1
+	rm -f "$FLAKEY_SWITCH"
+	unset NON_FLAKEY_DEV
+}
+
+# The file stays the same one: the daemon has it mapped.
+_load_flakey_table() {
+	case $1 in
+	"$FLAKEY_DROP_WRITES") printf d 1<>"$FLAKEY_SWITCH" ;;
+	"$FLAKEY_ERROR_WRITES") printf e 1<>"$FLAKEY_SWITCH" ;;
+	*) printf a 1<>"$FLAKEY_SWITCH" ;;
+	esac || _fatal "failed to set $FLAKEY_SWITCH"
+}
+
+# A machine whose power was cut does not remember commits of afterwards either: they would
+# make the container an older copy, which is refused.
+_flakey_drop_and_remount() {
+	rm -rf "$XDG_STATE_HOME.cut"
+	cp -a "$XDG_STATE_HOME" "$XDG_STATE_HOME.cut"
+	_load_flakey_table "$FLAKEY_DROP_WRITES"
+	_scratch_unmount
+	rm -rf "$XDG_STATE_HOME"
+	mv "$XDG_STATE_HOME.cut" "$XDG_STATE_HOME"
+	[ "x${1:-}" != xyes ] || _check_scratch_fs
+	_load_flakey_table "$FLAKEY_ALLOW_WRITES"
+	_scratch_mount
+}
+
+_require_flakey_with_error_writes() {
+	_require_dm_target flakey
+}
