@@ -399,7 +399,11 @@ static void begin(void)
 {
 	int fds[2];
 	struct fuse_init_in in = {
-		.major = 7, .minor = 38, .max_readahead = 131072, .flags = 0x7fffffff, /* everything, in the low half */
+		.major = 7,
+		.minor = 38,
+		.max_readahead = 131072,
+		.flags = 0x7fffffff, /* everything, in the low half */
+		.flags2 = 1u << 8,   /* mapped owners */
 	};
 	const struct fuse_init_out *out = (const void *)answer.body;
 
@@ -432,6 +436,7 @@ static void begin(void)
 	ck_assert_uint_eq(out->flags & (FUSE_ATOMIC_O_TRUNC | FUSE_AUTO_INVAL_DATA | FUSE_HANDLE_KILLPRIV |
 					FUSE_POSIX_LOCKS | FUSE_FLOCK_LOCKS | FUSE_READDIRPLUS_AUTO),
 			  0);
+	ck_assert_uint_eq(out->flags2, geteuid() ? 0 : 1u << 8);
 	ck_assert_uint_eq(out->max_write, FC_MAX_TRANSFER);
 	ck_assert_uint_eq(out->time_gran, 1);
 }

@@ -365,6 +365,8 @@ START_TEST(questions_to_the_mount_only_at_its_root)
 	in.cmd = FC_IOC_SHUTDOWN; /* on any file of it, not by anyone */
 	asker = geteuid() + 1;
 	ck_assert_int_eq(call(FUSE_IOCTL, 77, &in, sizeof(in), NULL, 0), EPERM);
+	asker = UINT32_MAX; /* not told, and there is nobody here who could look it up */
+	ck_assert_int_eq(call(FUSE_IOCTL, 77, &in, sizeof(in), NULL, 0), EPERM);
 	asker = geteuid();
 	ck_assert_int_eq(call(FUSE_IOCTL, 77, &in, sizeof(in), NULL, sizeof(struct fuse_ioctl_out)), 0);
 	ck_assert_str_eq(note.call, "stop");

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "session/steward.h"
+
 /* The kernel then opens files and directories by itself, keeps their pages, and
  * never sends OPEN, OPENDIR or RELEASE again. */
 void fc_op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -241,9 +243,19 @@ static int fill_status(const struct fc_session *session, struct fc_ioc_status *o
 /* allow_other lets anyone look at the root directory, and so ask. */
 static bool may_administer(fuse_req_t req)
 {
-	uid_t uid = fuse_req_ctx(req)->uid;
+	struct fc_session *session = fuse_req_userdata(req);
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	bool may;
 
-	return !uid || uid == geteuid();
+	if (ctx->uid != (uid_t)-1)
+		return !ctx->uid || ctx->uid == geteuid();
+	/* Mapped owners are agreed to: the request does not say whose it is. The steward may
+	 * itself be waiting for an answer of ours. */
+	if (!session->options->steward || !fc_loop_depend(session))
+		return false;
+	may = fc_steward_may_administer(session->options->steward, ctx->pid) == 0;
+	fc_loop_depend_end(session);
+	return may;
 }
 
 static int resize(const struct fc_session *session, struct fc_ioc_resize *arg)

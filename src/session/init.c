@@ -9,6 +9,7 @@
  * libfuse 3.14 can neither agree to HANDLE_KILLPRIV_V2 (without which each
  * write(2) asks for security.capability first) nor pass on PARALLEL_DIROPS,
  * which it believes to have passed on; so the reply is amended on its way out.
+ * Mounts with mapped owners (mount -o X-mount.idmap) are younger than it, too.
  */
 #include "session/session_internal.h"
 
@@ -16,6 +17,11 @@
 #include <linux/fuse.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
+
+#ifndef FUSE_ALLOW_IDMAP
+#define FUSE_ALLOW_IDMAP (1ULL << 40) /* from Linux 6.12 on */
+#endif
 
 #define WANTED \
 	(FUSE_CAP_ASYNC_READ | FUSE_CAP_DONT_MASK | FUSE_CAP_IOCTL_DIR | FUSE_CAP_READDIRPLUS | FUSE_CAP_ASYNC_DIO | \
@@ -67,6 +73,10 @@ void fc_init_note(struct fc_session *session, uint64_t unique, const void *body,
 uint64_t fc_init_amend(uint64_t offered, uint64_t chosen)
 {
 	chosen |= offered & (FUSE_HANDLE_KILLPRIV_V2 | FUSE_PARALLEL_DIROPS | FUSE_SETXATTR_EXT);
+	/* Only root can make such mounts. Requests then tell who asks only where
+	 * something is created: see may_administer. */
+	if (offered & FUSE_INIT_EXT && !geteuid())
+		chosen |= offered & (FUSE_ALLOW_IDMAP | FUSE_INIT_EXT);
 	return chosen & ~(uint64_t)FUSE_HANDLE_KILLPRIV;
 }
 

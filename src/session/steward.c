@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -23,11 +24,11 @@
 #include "secret/secret.h"
 
 /* Packets: that is the request; the answer is an int32_t; from LIMIT_DIRTY on there is none. */
-enum request { REQUEST_SETTLE = 1, REQUEST_UNMOUNT, REQUEST_CLEAR, REQUEST_LIMIT_DIRTY, REQUEST_LOG };
+enum request { REQUEST_SETTLE = 1, REQUEST_UNMOUNT, REQUEST_CLEAR, REQUEST_MAY, REQUEST_LIMIT_DIRTY, REQUEST_LOG };
 
 struct packet {
 	uint32_t request;
-	int32_t value; /* a priority of syslog(3); or whether there shall be few */
+	int32_t value; /* a priority of syslog(3); whether there shall be few; a thread's number */
 	char text[900];
 };
 
@@ -87,6 +88,36 @@ static int clear(const struct duty *duty)
 	if (umount2(duty->mountpoint, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
 		return 0;
 	return errno == EPERM ? run_fusermount(duty->mountpoint, true) : errno;
+}
+
+/* The user by whose rights it reaches files. False: not known. */
+static bool thread_fsuid(pid_t thread, unsigned *uid)
+{
+	char path[64], line[256];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (!found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "Uid: %*u %*u %*u %u", uid) == 1;
+	fclose(f);
+	return found;
+}
+
+static int may_administer(pid_t thread)
+{
+	char self[32];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+	unsigned uid;
+
+	/* /proc of another namespace numbers its processes in another way. */
+	self[n < 0 ? 0 : n] = 0;
+	if (thread <= 0 || atoi(self) != (int)getpid() || !thread_fsuid(thread, &uid))
+		return EPERM;
+	return !uid || uid == geteuid() ? 0 : EPERM;
 }
 
 static bool write_setting(dev_t device, const char *name, const char *value)
@@ -158,6 +189,9 @@ static void serve(struct duty *duty, int fd)
 		case REQUEST_CLEAR:
 			answer = clear(duty);
 			break;
+		case REQUEST_MAY:
+			answer = may_administer(p.value);
+			break;
 		case REQUEST_LIMIT_DIRTY:
 			limit_dirty(duty, p.value);
 			continue;
@@ -220,6 +254,7 @@ int fc_steward_start(struct fc_steward *s, const char *mountpoint, void *secret)
 	int fd[2];
 
 	s->fd = -1;
+	s->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd))
 		return errno;
 	s->pid = fork();
@@ -261,9 +296,9 @@ static bool wait_for(const struct fc_steward *s, short events)
 	return p.revents & events;
 }
 
-static int ask(struct fc_steward *s, enum request request)
+static int exchange(struct fc_steward *s, enum request request, int32_t value)
 {
-	struct packet p = { .request = (uint32_t)request };
+	struct packet p = { .request = (uint32_t)request, .value = value };
 	const size_t n = offsetof(struct packet, text);
 	int32_t answer;
 	ssize_t got;
@@ -281,19 +316,34 @@ static int ask(struct fc_steward *s, enum request request)
 	}
 }
 
+static int ask(struct fc_steward *s, enum request request, int32_t value)
+{
+	int answer;
+
+	pthread_mutex_lock(&s->lock);
+	answer = exchange(s, request, value);
+	pthread_mutex_unlock(&s->lock);
+	return answer;
+}
+
 int fc_steward_settle(struct fc_steward *s)
 {
-	return ask(s, REQUEST_SETTLE);
+	return ask(s, REQUEST_SETTLE, 0);
 }
 
 int fc_steward_unmount(struct fc_steward *s)
 {
-	return ask(s, REQUEST_UNMOUNT);
+	return ask(s, REQUEST_UNMOUNT, 0);
 }
 
 int fc_steward_clear(struct fc_steward *s)
 {
-	return ask(s, REQUEST_CLEAR);
+	return ask(s, REQUEST_CLEAR, 0);
+}
+
+int fc_steward_may_administer(struct fc_steward *s, pid_t thread)
+{
+	return ask(s, REQUEST_MAY, thread) ? EPERM : 0;
 }
 
 void fc_steward_limit_dirty(struct fc_steward *s, bool few)

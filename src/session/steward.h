@@ -2,20 +2,22 @@
 /*
  * The steward: a small process that does for a daemon what that may no longer do
  * once it has confined itself: unmounting (fusermount3 is to be executed, umount(2)
- * to be permitted), settings below /sys, the system's log. It is started before
- * any key is in memory, holds nothing but its end of a socketpair, and does only
- * these things, to one mount point: a daemon that was taken over gains no more.
- * It ends when the daemon does, and leaves signals to it.
+ * to be permitted), settings below /sys, the system's log, looking up who a caller
+ * is. It is started before any key is in memory, holds nothing but its end of a
+ * socketpair, and does only these things, to one mount point: a daemon that was
+ * taken over gains no more. It ends when the daemon does, and leaves signals to it.
  */
 #ifndef FC_SESSION_STEWARD_H
 #define FC_SESSION_STEWARD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 struct fc_steward {
 	int fd; /* -1: none */
 	pid_t pid;
+	pthread_mutex_t lock; /* of one question and its answer */
 };
 
 /* A child of this process, which should have one thread. mountpoint: absolute; secret: what this
@@ -24,13 +26,16 @@ int fc_steward_start(struct fc_steward *s, const char *mountpoint, void *secret)
 /* Closes the connection and waits until it has ended. */
 void fc_steward_end(struct fc_steward *s);
 
-/* One thread at a time for these; each waits for the answer, 0 or an errno. */
+/* Any thread; each waits for the answer, 0 or an errno. */
 /* The mount was made: asks it for its root, until it answers, and raises the kernel's limits for it. */
 int fc_steward_settle(struct fc_steward *s);
 /* A plain unmount of what settle saw: EBUSY while it is in use, or something else lies on top. */
 int fc_steward_unmount(struct fc_steward *s);
 /* Takes away a mount whose connection was cut, if there is one. */
 int fc_steward_clear(struct fc_steward *s);
+/* Whether the thread of that number is root's or of the daemon's user; as long as it waits for
+ * an answer of ours it cannot become another's. EPERM: no, or that cannot be known. */
+int fc_steward_may_administer(struct fc_steward *s, pid_t thread);
 
 /* Any thread, never waits: from now on the kernel keeps few dirty pages of what settle saw, or as
  * many as is good for bulk writing. Without effect where root has not mounted. */
