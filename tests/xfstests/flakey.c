@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * For xfstests: what dm-flakey is to a block device, for a container that is a file.
- * Preloaded into the daemon, it stands between that and the host's kernel. What
- * becomes of changes of the file FLAKEY_CONTAINER says the first byte of the file
- * FLAKEY_SWITCH at that moment:
- *
- *   'a'  they are made
- *   'd'  they are dropped, and reported as made; so are syncs
- *   'e'  they fail with EIO
- *
- * Reads always go to the file. What was written before the switch was thrown is
- * there afterwards, also where it was not synced, as with dm-flakey.
+ * Preloaded into the daemon, it stands between that and the host's kernel. While the
+ * first byte of the file FLAKEY_SWITCH is 'd', changes of the file FLAKEY_CONTAINER
+ * are dropped and reported as made, and so are syncs. Reads always go to the file.
+ * What was written before is there afterwards, also where it was not synced, as with
+ * dm-flakey.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -60,50 +54,35 @@ __attribute__((constructor)) static void begin(void)
 	switch_at = map;
 }
 
-/* How a change of fd shall be answered without making it: 1, or -1 with errno; 0: make it. */
-static int answer(int fd)
+static bool drops(int fd)
 {
 	struct stat st;
 
-	if (*switch_at == 'a' || fstat(fd, &st) || st.st_dev != container.st_dev || st.st_ino != container.st_ino)
-		return 0;
-	if (*switch_at == 'd')
-		return 1;
-	errno = EIO;
-	return -1;
+	return *switch_at == 'd' && fstat(fd, &st) == 0 && st.st_dev == container.st_dev &&
+	       st.st_ino == container.st_ino;
 }
 
 ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off)
 {
-	int a = answer(fd);
-
-	return a > 0 ? (ssize_t)n : a < 0 ? -1 : real_pwrite(fd, buf, n, off);
+	return drops(fd) ? (ssize_t)n : real_pwrite(fd, buf, n, off);
 }
 
 int fdatasync(int fd)
 {
-	int a = answer(fd);
-
-	return a > 0 ? 0 : a < 0 ? -1 : real_fdatasync(fd);
+	return drops(fd) ? 0 : real_fdatasync(fd);
 }
 
 int fsync(int fd)
 {
-	int a = answer(fd);
-
-	return a > 0 ? 0 : a < 0 ? -1 : real_fsync(fd);
+	return drops(fd) ? 0 : real_fsync(fd);
 }
 
 int ftruncate64(int fd, off64_t n)
 {
-	int a = answer(fd);
-
-	return a > 0 ? 0 : a < 0 ? -1 : real_ftruncate(fd, n);
+	return drops(fd) ? 0 : real_ftruncate(fd, n);
 }
 
 int fallocate64(int fd, int mode, off64_t off, off64_t n)
 {
-	int a = answer(fd);
-
-	return a > 0 ? 0 : a < 0 ? -1 : real_fallocate(fd, mode, off, n);
+	return drops(fd) ? 0 : real_fallocate(fd, mode, off, n);
 }

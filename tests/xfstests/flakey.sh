@@ -21,8 +21,8 @@ _cleanup_flakey() {
 _load_flakey_table() {
 	case $1 in
 	"$FLAKEY_DROP_WRITES") printf d 1<>"$FLAKEY_SWITCH" ;;
-	"$FLAKEY_ERROR_WRITES") printf e 1<>"$FLAKEY_SWITCH" ;;
-	*) printf a 1<>"$FLAKEY_SWITCH" ;;
+	"$FLAKEY_ALLOW_WRITES") printf a 1<>"$FLAKEY_SWITCH" ;;
+	*) _fatal "flakey.c only drops writes" ;;
 	esac || _fatal "failed to set $FLAKEY_SWITCH"
 }
 
@@ -41,5 +41,5 @@ _flakey_drop_and_remount() {
 }
 
 _require_flakey_with_error_writes() {
-	_require_dm_target flakey
+	_notrun "flakey.c only drops writes"
 }
