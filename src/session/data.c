@@ -37,6 +37,26 @@ void fc_op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 	fc_reply_error(req, fc_fs_sync(session->fs));
 }
 
+/* Whose request it is. Where mapped owners are agreed to, requests that create nothing do
+ * not say so, but the steward can look it up; it may itself be waiting for an answer of
+ * ours. False: not known. */
+static bool caller(fuse_req_t req, uid_t *uid, gid_t *gid)
+{
+	struct fc_session *session = fuse_req_userdata(req);
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	bool known;
+
+	*uid = ctx->uid;
+	*gid = ctx->gid;
+	if (*uid != (uid_t)-1)
+		return true;
+	if (!session->options->steward || !fc_loop_depend(session))
+		return false;
+	known = fc_steward_who(session->options->steward, ctx->pid, uid, gid) == 0;
+	fc_loop_depend_end(session);
+	return known;
+}
+
 /*
  * With HANDLE_KILLPRIV_V2 the kernel leaves set-id bits to us, but says of WRITE
  * and SETATTR only whether the caller may keep them; root may. (Capabilities of
@@ -51,11 +71,15 @@ static void drop_set_id(fuse_req_t req, uint64_t ino)
 	struct fc_session *session = fuse_req_userdata(req);
 	struct fc_setattr set = { .valid = FC_SET_MODE };
 	struct fc_attr attr;
+	uid_t uid;
+	gid_t gid;
 
-	if (!fuse_req_ctx(req)->uid || fc_fs_getattr(session->fs, ino, &attr) != 0)
+	if (fc_fs_getattr(session->fs, ino, &attr) != 0 || !(attr.mode & (S_ISUID | S_ISGID)))
+		return;
+	if (caller(req, &uid, &gid) && !uid)
 		return;
 	set.mode = attr.mode & ~(uint32_t)S_ISUID;
-	if (set.mode & S_IXGRP || fuse_req_ctx(req)->gid != attr.gid)
+	if (set.mode & S_IXGRP || gid != attr.gid)
 		set.mode &= ~(uint32_t)S_ISGID;
 	if (set.mode == attr.mode || fc_fs_setattr(session->fs, ino, &set, &attr) != 0)
 		return;
@@ -243,19 +267,10 @@ static int fill_status(const struct fc_session *session, struct fc_ioc_status *o
 /* allow_other lets anyone look at the root directory, and so ask. */
 static bool may_administer(fuse_req_t req)
 {
-	struct fc_session *session = fuse_req_userdata(req);
-	const struct fuse_ctx *ctx = fuse_req_ctx(req);
-	bool may;
+	uid_t uid;
+	gid_t gid;
 
-	if (ctx->uid != (uid_t)-1)
-		return !ctx->uid || ctx->uid == geteuid();
-	/* Mapped owners are agreed to: the request does not say whose it is. The steward may
-	 * itself be waiting for an answer of ours. */
-	if (!session->options->steward || !fc_loop_depend(session))
-		return false;
-	may = fc_steward_may_administer(session->options->steward, ctx->pid) == 0;
-	fc_loop_depend_end(session);
-	return may;
+	return caller(req, &uid, &gid) && (!uid || uid == geteuid());
 }
 
 static int resize(const struct fc_session *session, struct fc_ioc_resize *arg)

@@ -74,7 +74,7 @@ uint64_t fc_init_amend(uint64_t offered, uint64_t chosen)
 {
 	chosen |= offered & (FUSE_HANDLE_KILLPRIV_V2 | FUSE_PARALLEL_DIROPS | FUSE_SETXATTR_EXT);
 	/* Only root can make such mounts. Requests then tell who asks only where
-	 * something is created: see may_administer. */
+	 * something is created: see caller() in data.c. */
 	if (offered & FUSE_INIT_EXT && !geteuid())
 		chosen |= offered & (FUSE_ALLOW_IDMAP | FUSE_INIT_EXT);
 	return chosen & ~(uint64_t)FUSE_HANDLE_KILLPRIV;

@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +23,18 @@
 
 #include "secret/secret.h"
 
-/* Packets: that is the request; the answer is an int32_t; from LIMIT_DIRTY on there is none. */
-enum request { REQUEST_SETTLE = 1, REQUEST_UNMOUNT, REQUEST_CLEAR, REQUEST_MAY, REQUEST_LIMIT_DIRTY, REQUEST_LOG };
+/* Packets: that is the request; the answer is a struct answer; from LIMIT_DIRTY on there is none. */
+enum request { REQUEST_SETTLE = 1, REQUEST_UNMOUNT, REQUEST_CLEAR, REQUEST_WHO, REQUEST_LIMIT_DIRTY, REQUEST_LOG };
 
 struct packet {
 	uint32_t request;
 	int32_t value; /* a priority of syslog(3); whether there shall be few; a thread's number */
 	char text[900];
+};
+
+struct answer {
+	int32_t error;     /* 0 or an errno */
+	uint32_t uid, gid; /* of WHO */
 };
 
 /* ---- the steward itself --------------------------------------------------- */
@@ -90,34 +95,38 @@ static int clear(const struct duty *duty)
 	return errno == EPERM ? run_fusermount(duty->mountpoint, true) : errno;
 }
 
-/* The user by whose rights it reaches files. False: not known. */
-static bool thread_fsuid(pid_t thread, unsigned *uid)
+/* The fourth number of "Uid:" and "Gid:" in /proc is what counts for files. */
+static bool read_ids(FILE *f, struct answer *answer)
 {
-	char path[64], line[256];
-	bool found = false;
-	FILE *f;
+	unsigned found = 0;
+	char line[256];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	while (!found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "Uid: %*u %*u %*u %u", uid) == 1;
-	fclose(f);
-	return found;
+	while (found != 3 && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Uid: %*u %*u %*u %" SCNu32, &answer->uid) == 1)
+			found |= 1;
+		else if (sscanf(line, "Gid: %*u %*u %*u %" SCNu32, &answer->gid) == 1)
+			found |= 2;
+	}
+	return found == 3;
 }
 
-static int may_administer(pid_t thread)
+static void look_up(pid_t thread, struct answer *answer)
 {
-	char self[32];
+	char self[32], path[64];
 	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
-	unsigned uid;
+	FILE *f = NULL;
 
+	answer->error = ESRCH;
 	/* /proc of another namespace numbers its processes in another way. */
 	self[n < 0 ? 0 : n] = 0;
-	if (thread <= 0 || atoi(self) != (int)getpid() || !thread_fsuid(thread, &uid))
-		return EPERM;
-	return !uid || uid == geteuid() ? 0 : EPERM;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
+	if (thread > 0 && atoi(self) == (int)getpid())
+		f = fopen(path, "re");
+	if (!f)
+		return;
+	if (read_ids(f, answer))
+		answer->error = 0;
+	fclose(f);
 }
 
 static bool write_setting(dev_t device, const char *name, const char *value)
@@ -169,8 +178,8 @@ static int settle(struct duty *duty)
 
 static void serve(struct duty *duty, int fd)
 {
+	struct answer answer = { 0 };
 	struct packet p;
-	int32_t answer;
 	ssize_t n;
 
 	for (;;) {
@@ -181,16 +190,16 @@ static void serve(struct duty *duty, int fd)
 			return;
 		switch (p.request) {
 		case REQUEST_SETTLE:
-			answer = settle(duty);
+			answer.error = settle(duty);
 			break;
 		case REQUEST_UNMOUNT:
-			answer = unmount(duty);
+			answer.error = unmount(duty);
 			break;
 		case REQUEST_CLEAR:
-			answer = clear(duty);
+			answer.error = clear(duty);
 			break;
-		case REQUEST_MAY:
-			answer = may_administer(p.value);
+		case REQUEST_WHO:
+			look_up(p.value, &answer);
 			break;
 		case REQUEST_LIMIT_DIRTY:
 			limit_dirty(duty, p.value);
@@ -296,54 +305,66 @@ static bool wait_for(const struct fc_steward *s, short events)
 	return p.revents & events;
 }
 
-static int exchange(struct fc_steward *s, enum request request, int32_t value)
+static int exchange(struct fc_steward *s, const struct packet *p, struct answer *answer)
 {
-	struct packet p = { .request = (uint32_t)request, .value = value };
 	const size_t n = offsetof(struct packet, text);
-	int32_t answer;
 	ssize_t got;
 
 	/* read and write, and not send and receive: no right to use sockets is needed */
-	while (write(s->fd, &p, n) != (ssize_t)n)
+	while (write(s->fd, p, n) != (ssize_t)n)
 		if ((errno != EAGAIN && errno != EINTR) || !wait_for(s, POLLOUT))
 			return ESRCH;
 	for (;;) {
-		got = read(s->fd, &answer, sizeof(answer));
+		got = read(s->fd, answer, sizeof(*answer));
 		if (got >= 0)
-			return got == (ssize_t)sizeof(answer) ? answer : ESRCH; /* 0: it has ended */
+			return got == (ssize_t)sizeof(*answer) ? answer->error : ESRCH; /* 0: it has ended */
 		if ((errno != EAGAIN && errno != EINTR) || !wait_for(s, POLLIN))
 			return ESRCH;
 	}
 }
 
-static int ask(struct fc_steward *s, enum request request, int32_t value)
+static int ask(struct fc_steward *s, enum request request, int32_t value, struct answer *answer)
 {
-	int answer;
+	struct packet p = { .request = (uint32_t)request, .value = value };
+	int error;
 
 	pthread_mutex_lock(&s->lock);
-	answer = exchange(s, request, value);
+	error = exchange(s, &p, answer);
 	pthread_mutex_unlock(&s->lock);
-	return answer;
+	return error;
 }
 
 int fc_steward_settle(struct fc_steward *s)
 {
-	return ask(s, REQUEST_SETTLE, 0);
+	struct answer answer;
+
+	return ask(s, REQUEST_SETTLE, 0, &answer);
 }
 
 int fc_steward_unmount(struct fc_steward *s)
 {
-	return ask(s, REQUEST_UNMOUNT, 0);
+	struct answer answer;
+
+	return ask(s, REQUEST_UNMOUNT, 0, &answer);
 }
 
 int fc_steward_clear(struct fc_steward *s)
 {
-	return ask(s, REQUEST_CLEAR, 0);
+	struct answer answer;
+
+	return ask(s, REQUEST_CLEAR, 0, &answer);
 }
 
-int fc_steward_may_administer(struct fc_steward *s, pid_t thread)
+int fc_steward_who(struct fc_steward *s, pid_t thread, uid_t *uid, gid_t *gid)
 {
-	return ask(s, REQUEST_MAY, thread) ? EPERM : 0;
+	struct answer answer;
+	int error = ask(s, REQUEST_WHO, thread, &answer);
+
+	if (!error) {
+		*uid = answer.uid;
+		*gid = answer.gid;
+	}
+	return error;
 }
 
 void fc_steward_limit_dirty(struct fc_steward *s, bool few)

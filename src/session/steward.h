@@ -33,9 +33,9 @@ int fc_steward_settle(struct fc_steward *s);
 int fc_steward_unmount(struct fc_steward *s);
 /* Takes away a mount whose connection was cut, if there is one. */
 int fc_steward_clear(struct fc_steward *s);
-/* Whether the thread of that number is root's or of the daemon's user; as long as it waits for
- * an answer of ours it cannot become another's. EPERM: no, or that cannot be known. */
-int fc_steward_may_administer(struct fc_steward *s, pid_t thread);
+/* By which user's and group's rights the thread of that number reaches files; as long as it waits
+ * for an answer of ours the number cannot become another's. ESRCH: that cannot be known. */
+int fc_steward_who(struct fc_steward *s, pid_t thread, uid_t *uid, gid_t *gid);
 
 /* Any thread, never waits: from now on the kernel keeps few dirty pages of what settle saw, or as
  * many as is good for bulk writing. Without effect where root has not mounted. */

@@ -57,6 +57,12 @@ chown 5007:5008 mapped/d/newer
 equal "$(stat -c '%u:%g' "$M/d/newer")" 1007:1008 "after chown"
 as_ids 5000 5001 - /usr/bin/python3 -c 'import os; os.setxattr("mapped/d/file", "user.x", b"1"); os.truncate("mapped/d/file", 2)' ||
 	fail "neither attribute nor size could be set"
+printf x >"$M/set-id"
+chmod 6777 "$M/set-id"
+fallocate -l 8192 "$M/set-id"
+equal "$(stat -c %a "$M/set-id")" 6777 "set-id bits after fallocate by root"
+as_ids 5000 5001 - fallocate -l 16384 "$M/set-id"
+equal "$(stat -c %a "$M/set-id")" 777 "set-id bits after fallocate by somebody else"
 cp "$FUSECRYPT" program # its folder may be closed to others
 as_other ./program resize "$M" 5G >said 2>&1 && fail "somebody else could set the limit"
 grep -q 'another user' said || fail "it did not say why: $(cat said)"
