@@ -370,6 +370,14 @@ START_TEST(questions_to_the_mount_only_at_its_root)
 	asker = geteuid();
 	ck_assert_int_eq(call(FUSE_IOCTL, 77, &in, sizeof(in), NULL, sizeof(struct fuse_ioctl_out)), 0);
 	ck_assert_str_eq(note.call, "stop");
+	in.cmd = FS_IOC_GETFLAGS; /* of any file: none, whatever was in the buffer */
+	in.out_size = sizeof(uint32_t);
+	memset(answer.body, 0xff, sizeof(answer.body));
+	ck_assert_int_eq(call(FUSE_IOCTL, 77, &in, sizeof(in), NULL, sizeof(struct fuse_ioctl_out) + sizeof(uint32_t)),
+			 0);
+	ck_assert_mem_eq(answer.body + sizeof(struct fuse_ioctl_out), (uint8_t[4]){ 0 }, 4);
+	in.cmd = FS_IOC_SETFLAGS;
+	ck_assert_int_eq(call(FUSE_IOCTL, 77, &in, sizeof(in), NULL, 0), ENOTTY);
 	in.cmd = 0x5401;
 	ck_assert_int_eq(call(FUSE_IOCTL, 1, &in, sizeof(in), NULL, 0), ENOTTY);
 }

@@ -366,6 +366,7 @@ void fc_op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct
 		 const void *in, size_t in_size, size_t out_size)
 {
 	struct fc_session *session = fuse_req_userdata(req);
+	const uint32_t no_flags = 0;
 	struct fc_ioc_status status;
 	int error = 0;
 
@@ -384,6 +385,9 @@ void fc_op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg, struct
 		error = may_administer(req) ? fc_fs_stop(session->fs) : FC_EPERM;
 		if (!error)
 			fuse_reply_ioctl(req, 0, NULL, 0);
+	} else if (cmd == FS_IOC_GETFLAGS && out_size >= sizeof(no_flags)) {
+		/* lsattr; that there are none is true, chattr is refused */
+		fuse_reply_ioctl(req, 0, &no_flags, sizeof(no_flags));
 	} else if (ino == FUSE_ROOT_ID) {
 		error = administer(req, cmd, in, in_size, out_size);
 	} else {
