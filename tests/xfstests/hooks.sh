@@ -71,13 +71,8 @@ _require_dm_target() {
 	[ "$1" = flakey ] || _notrun "a file has no dm $1 target"
 }
 
-# What the kernel's FUSE takes: a page of 8 bytes each, after 4.
-_acl_get_max() {
-	echo 511
-}
-
 # A file is as local as a disk; but some then take it for a disk, or mount it without the options it needs.
 _require_local_device() {
 	[ -f "$1" ] || _notrun "require $1 to be a local file"
-	! grep -q -e blockdev -e _mkfs_dev -e _get_mount "$0" || _notrun "takes $1 for a block device"
+	! grep -q '^[^#]*\(blockdev\|_mkfs_dev\|_get_mount\)' "$0" || _notrun "takes $1 for a block device"
 }
