@@ -9,7 +9,9 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,8 @@ static struct stat container;
 static ssize_t (*real_pwrite)(int, const void *, size_t, off64_t);
 static int (*real_fdatasync)(int), (*real_fsync)(int), (*real_ftruncate)(int, off64_t);
 static int (*real_fallocate)(int, int, off64_t, off64_t);
+
+static int (*real_io_submit)(void *, long, struct iocb **); /* of libaio, if it is used */
 
 static void *next(const char *name)
 {
@@ -46,6 +50,7 @@ __attribute__((constructor)) static void begin(void)
 	*(void **)&real_fsync = next("fsync");
 	*(void **)&real_ftruncate = next("ftruncate64");
 	*(void **)&real_fallocate = next("fallocate64");
+	*(void **)&real_io_submit = dlsym(RTLD_NEXT, "io_submit");
 	if (map == MAP_FAILED || !file || stat(file, &container)) {
 		perror("flakey: its switch or its container");
 		_exit(127);
@@ -85,4 +90,10 @@ int ftruncate64(int fd, off64_t n)
 int fallocate64(int fd, int mode, off64_t off, off64_t n)
 {
 	return drops(fd) ? 0 : real_fallocate(fd, mode, off, n);
+}
+
+/* Not taken: the daemon then uses pread and pwrite. */
+int io_submit(void *context, long n, struct iocb **request)
+{
+	return n > 0 && drops((int)request[0]->aio_fildes) ? -EAGAIN : real_io_submit(context, n, request);
 }
