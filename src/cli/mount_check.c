@@ -292,9 +292,8 @@ static int load_header(struct fc_mount_job *job)
 			   job->container);
 		job->read_only = job->io->read_only = true;
 	}
-	if (h->copy[h->newest].ro_compat & ~FC_RO_COMPAT_KNOWN) {
+	if (h->copy[h->newest].ro_compat & ~FC_RO_COMPAT_KNOWN)
 		job->remountable = false;
-	}
 	return 0;
 }
 

@@ -223,7 +223,9 @@ int fc_extent_seal(struct fc_fs *fs, uint32_t count, uint32_t session, uint64_t 
  * passes by it could be hidden by what the cache had read before. */
 int fc_extent_write(struct fc_fs *fs, uint64_t start, uint32_t count, const uint8_t *buf)
 {
-	return fc_io_write_bulk(fs->io, buf, (size_t)count * FC_UNIT, start * FC_BLOCK);
+	struct fc_io_part part = fc_extent_part(start, count, buf);
+
+	return fc_io_write_parts(fs->io, &part, 1);
 }
 
 int fc_map_read_block(struct fc_fs *fs, uint64_t ino, uint64_t block, uint8_t *data)

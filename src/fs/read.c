@@ -5,9 +5,9 @@
 
 #include "fs/file.h"
 
-#define SEGMENTS 32u /* extents looked up in one hold of the lock */
-#define PIECE_BYTES (256u << 10)
-#define BULK_BLOCKS 128u /* read at once: surely sequential, and not read again from here */
+#define SEGMENTS 32u             /* extents looked up in one hold of the lock */
+#define PIECE_BYTES (256u << 10) /* of a bulk read: opened while the next ones come */
+#define BULK_BLOCKS 128u         /* read at once: surely sequential, and not read again from here */
 
 void fc_data_report(struct fc_fs *fs, uint64_t ino, uint64_t block, int error)
 {

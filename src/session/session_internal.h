@@ -14,7 +14,8 @@
  *   confine.c  gives up whatever serving does not need
  *
  * Locks: none is held while replying or calling fc_fs_*. The order where two
- * are taken: fs_lock, which is held while a request is served; fc_loop.lock, then nothing; fc_session.fresh_lock, then nothing.
+ * are taken: fc_session.fs_lock, which is held while a request is served, then one of
+ * fc_loop.lock and fc_session.fresh_lock.
  */
 #ifndef FC_SESSION_INTERNAL_H
 #define FC_SESSION_INTERNAL_H

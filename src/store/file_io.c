@@ -163,12 +163,13 @@ static int file_write_bulk(struct fc_io *io, const void *buf, size_t n, uint64_t
 /* Of those that are aligned; the others, and what fails here, write_bulk writes, and says why not. */
 static void write_parts_direct(struct file_io *f, const struct fc_io_part *part, size_t count, bool *whole)
 {
-	struct fc_parts *parts = fc_parts_take(&f->parts);
+	struct fc_parts *parts;
 	size_t n = 0;
 
 	while (n < count && may_go_direct(f, part[n].buf, part[n].n, part[n].off) && reachable(part[n].off, part[n].n))
 		n++;
 	memset(whole, 0, count * sizeof(*whole));
+	parts = n ? fc_parts_take(&f->parts) : NULL;
 	if (parts)
 		fc_parts_write(parts, f->direct_fd, part, n, whole);
 	fc_parts_give(&f->parts, parts);

@@ -11,7 +11,7 @@
 #if FC_HAVE_AIO
 #include <libaio.h>
 
-#define DEPTH FC_PARTS_PIECES /* under way: more gained nothing */
+#define DEPTH FC_PARTS_PIECES /* under way at once */
 
 struct fc_parts {
 	struct fc_parts *next; /* idle */

@@ -4,22 +4,11 @@
 # file system at two places, of which the last to be unmounted ends it.
 # shellcheck source=tests/cases/lib.sh
 . "$SOURCE/tests/cases/lib.sh"
-# shellcheck disable=SC2034 # of lib-dev-fuse.sh
-own_namespace=1
-# shellcheck source=tests/cases/lib-dev-fuse.sh
-. "$SOURCE/tests/cases/lib-dev-fuse.sh"
-need_fusecrypt
-need mount umount
+# shellcheck source=tests/cases/lib-mount8.sh
+. "$SOURCE/tests/cases/lib-mount8.sh"
 as_user true
-sbin=$(realpath /sbin)
-host_mount "$sbin" -t tmpfs fctest
-for name in mount.fusecrypt umount.fusecrypt umount.fuse.fusecrypt; do
-	ln -s "$FUSECRYPT" "$sbin/$name"
-done
-mkdir -p /run/mount two three
-host_mount /run/mount -t tmpfs fctest
+mkdir two three
 two=$CASE_TMP/two
-is_mounted() { mountpoint -q "$1" || fail "$1 is not mounted"; }
 not_mounted() { ! mountpoint -q "$1" || fail "$1 is mounted"; }
 
 fc_init "$D"

@@ -4,24 +4,12 @@
 # ordinary user, options that are for mount(8) itself; umount waits for the commit.
 # shellcheck source=tests/cases/lib.sh
 . "$SOURCE/tests/cases/lib.sh"
-# shellcheck disable=SC2034 # of lib-dev-fuse.sh
-own_namespace=1
-# shellcheck source=tests/cases/lib-dev-fuse.sh
-. "$SOURCE/tests/cases/lib-dev-fuse.sh"
-need_fusecrypt
-need mount umount
+# shellcheck source=tests/cases/lib-mount8.sh
+. "$SOURCE/tests/cases/lib-mount8.sh"
 as_user true
-# Only this namespace has another /sbin, and another fstab.
-sbin=$(realpath /sbin)
-host_mount "$sbin" -t tmpfs fctest
-for name in mount.fusecrypt mount.fuse.fusecrypt umount.fusecrypt umount.fuse.fusecrypt; do
-	ln -s "$FUSECRYPT" "$sbin/$name"
-done
+# Only this namespace has another fstab.
 : >fstab
 host_mount /etc/fstab --bind "$CASE_TMP/fstab"
-mkdir -p /run/mount
-host_mount /run/mount -t tmpfs fctest
-is_mounted() { mountpoint -q "$1" || fail "$1 is not mounted"; }
 not_mounted() { ! mountpoint -q "$1" || fail "$1 is mounted"; }
 unused() { [ "$(lslocks -n -o PATH 2>/dev/null | grep -cxF "$1")" -eq 0 ] || fail "$1 is still locked"; }
 

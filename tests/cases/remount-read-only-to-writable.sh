@@ -4,19 +4,8 @@
 # is replayed, files that were deleted while open are removed, and who reads goes on reading.
 # shellcheck source=tests/cases/lib.sh
 . "$SOURCE/tests/cases/lib.sh"
-# shellcheck disable=SC2034 # of lib-dev-fuse.sh
-own_namespace=1
-# shellcheck source=tests/cases/lib-dev-fuse.sh
-. "$SOURCE/tests/cases/lib-dev-fuse.sh"
-need_fusecrypt
-need mount umount
-sbin=$(realpath /sbin)
-host_mount "$sbin" -t tmpfs fctest
-for name in mount.fusecrypt mount.fuse.fusecrypt umount.fuse.fusecrypt; do
-	ln -s "$FUSECRYPT" "$sbin/$name"
-done
-mkdir -p /run/mount
-host_mount /run/mount -t tmpfs fctest
+# shellcheck source=tests/cases/lib-mount8.sh
+. "$SOURCE/tests/cases/lib-mount8.sh"
 pass=passphrase-file=$D/pass
 state() { sha256sum <"$D/box"; }
 mount_ro() {
