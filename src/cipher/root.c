@@ -177,10 +177,8 @@ static int copy_read(struct fc_io *io, const struct fc_keys *keys, const uint8_t
 
 	if (fc_io_read(io, raw, sizeof(raw), off))
 		return FC_EIO;
-	if (sodium_is_zero(raw, sizeof(raw)))
-		return FC_ENOENT;
 	if (memcmp(raw + FC_R_MAGIC, FC_ROOT_MAGIC, 8))
-		return FC_EFORGED;
+		return sodium_is_zero(raw, sizeof(raw)) ? FC_ENOENT : FC_EFORGED;
 	o->old_key = !root_open(raw, keys, uuid, plain);
 	if (o->old_key && (!keys->old || !root_open(raw, keys->old, uuid, plain)))
 		return FC_EFORGED;
