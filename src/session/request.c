@@ -12,6 +12,7 @@
 #include "session/session_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/fs.h>
 #include <linux/fuse.h>
@@ -224,6 +225,13 @@ static bool tell_full(struct fc_session *session, uint64_t ino)
 	       fc_now_ns() - atomic_load(&session->full_ns) < FULL_NS;
 }
 
+/* A direct write with O_DSYNC. The kernel sends an FSYNC after it only when the program waits
+ * in write(2): an asynchronous one (libaio, io_uring) is over with our reply. */
+static bool must_last(const struct fuse_write_in *in)
+{
+	return !(in->write_flags & FUSE_WRITE_CACHE) && in->flags & O_DSYNC;
+}
+
 static void serve_write(struct fc_worker *worker, const struct fuse_in_header *header)
 {
 	const struct fuse_write_in *in = (const void *)body_of(header);
@@ -241,6 +249,8 @@ static void serve_write(struct fc_worker *worker, const struct fuse_in_header *h
 		set_id = has_set_id(session, ino);
 	}
 	error = fc_fs_write(session->fs, ino, in->offset, in->size, in + 1, flags);
+	if (!error && must_last(in))
+		error = fc_fs_sync(session->fs);
 	if (error)
 		atomic_fetch_add(&session->write_errors, 1);
 	fc_attr_changed(session, ino);

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What O_SYNC, O_DSYNC, fsync, fdatasync and fsync of a directory acknowledged is
-# there after the daemon was killed in the next moment.
+# What O_SYNC, O_DSYNC (also of asynchronous direct writes), fsync, fdatasync and fsync of a
+# directory acknowledged is there after the daemon was killed in the next moment.
 # shellcheck source=tests/cases/lib.sh
 . "$SOURCE/tests/cases/lib.sh"
 fc_begin -o commit=600
 cat >"$CASE_TMP/write.py" <<'END'
-import os, sys
+import ctypes, ctypes.util, mmap, os, sys
 from lib import *
 os.chdir(sys.argv[1])
 turn = int(sys.argv[2])
@@ -48,6 +48,26 @@ os.pwrite(f, b"over", 1000)
 os.ftruncate(f, 2000000)
 os.fsync(f)
 write_file(name("not-synced"), b"may be there or not")
+# direct and asynchronous: the kernel sends no FSYNC after it
+class Request(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_uint64), ("key", ctypes.c_uint32), ("flags", ctypes.c_uint32),
+                ("opcode", ctypes.c_uint16), ("priority", ctypes.c_int16), ("fd", ctypes.c_uint32),
+                ("buf", ctypes.c_uint64), ("bytes", ctypes.c_uint64), ("offset", ctypes.c_int64),
+                ("rest", ctypes.c_uint64 * 2)]
+aio = ctypes.CDLL(ctypes.util.find_library("aio"))
+context, event = ctypes.c_void_p(), (ctypes.c_int64 * 4)()
+write_file(name("direct"), bytes(1 << 20))
+fd = os.open(name("direct"), os.O_WRONLY)
+os.fsync(fd)
+fd = os.open(name("direct"), os.O_WRONLY | os.O_DIRECT | os.O_DSYNC)
+page = mmap.mmap(-1, 4096)
+page.write(pattern(4096, turn))
+at = ctypes.addressof(ctypes.c_char.from_buffer(page))
+request = Request(opcode=1, fd=fd, buf=at, bytes=4096, offset=8192)
+equal(aio.io_setup(1, ctypes.byref(context)), 0, "io_setup")
+equal(aio.io_submit(context, ctypes.c_long(1), ctypes.byref(ctypes.pointer(request))), 1, "io_submit")
+equal(aio.io_getevents(context, ctypes.c_long(1), ctypes.c_long(1), event, None), 1, "io_getevents")
+equal(event[2], 4096, "what the asynchronous write wrote")
 END
 cat >"$CASE_TMP/check.py" <<'END'
 import os, sys
@@ -70,6 +90,8 @@ for turn in range(int(sys.argv[2]) + 1):
         equal(read_file(name("d") + "/%d" % i), b"content %d" % i, "a file in it")
     equal(read_file(name("d") + "/renamed"), b"content 0", "a renamed file in it")
     equal(read_file(name("fsync-renamed")), b"new content", "a file replaced by rename")
+    data = bytes(8192) + pattern(4096, turn) + bytes((1 << 20) - 8192 - 4096)
+    equal(read_file(name("direct")), data, "what an asynchronous direct write with O_DSYNC acknowledged")
     if os.path.exists(name("not-synced")):
         equal(read_file(name("not-synced")) in (b"", b"may be there or not"), True, "a file that was not synced")
 END
