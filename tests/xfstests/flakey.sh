@@ -26,13 +26,25 @@ _load_flakey_table() {
 	esac || _fatal "failed to set $FLAKEY_SWITCH"
 }
 
+# umount(8) is done before the daemon is, whose last writes are to be dropped, too.
+_flakey_unmount() {
+	local i
+
+	_scratch_unmount
+	for ((i = 0; i < 600; i++)); do
+		find /proc/[0-9]*/fd -lname "$SCRATCH_DEV" 2>/dev/null | grep -q . || return
+		sleep 0.1
+	done
+	_fatal "the daemon of $SCRATCH_DEV does not end"
+}
+
 # A machine whose power was cut does not remember commits of afterwards either: they would
 # make the container an older copy, which is refused.
 _flakey_drop_and_remount() {
 	rm -rf "$XDG_STATE_HOME.cut"
 	cp -a "$XDG_STATE_HOME" "$XDG_STATE_HOME.cut"
 	_load_flakey_table "$FLAKEY_DROP_WRITES"
-	_scratch_unmount
+	_flakey_unmount
 	rm -rf "$XDG_STATE_HOME"
 	mv "$XDG_STATE_HOME.cut" "$XDG_STATE_HOME"
 	[ "x${1:-}" != xyes ] || _check_scratch_fs
