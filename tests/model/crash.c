@@ -6,8 +6,8 @@
  *     crash [--states N] [--runs N] [--sequences L] [--seed S] [--jobs J]
  *
  * First every sequence of up to L operations, then N random runs of at least
- * five commits each; then more of them until N states that are distinct by
- * content were tried. `--only I` with --sequences does the I-th sequence of
+ * five commits each; then more of them until N states, of both together, that are
+ * distinct by content were tried. `--only I` with --sequences does the I-th sequence of
  * length L alone.
  */
 #include <getopt.h>
@@ -25,6 +25,7 @@
 
 struct settings {
 	uint64_t states, runs, seed, only;
+	uint64_t random_states; /* those that the sequences leave to do */
 	unsigned sequences, jobs;
 	bool one;
 };
@@ -143,7 +144,7 @@ static void random_runs(void *arg, unsigned job, unsigned jobs, struct fc_tally 
 	fc_disk_format(&base[0], FC_CIPHER_XCHACHA20POLY1305, fc_script_time(0));
 	fc_disk_format(&base[1], FC_CIPHER_AES256GCM, fc_script_time(0));
 	for (uint64_t i = job; !tally->bad; i += jobs) {
-		if (i >= set->runs && tally->distinct >= set->states / jobs)
+		if (i >= set->runs && tally->distinct >= set->random_states / jobs)
 			break;
 		random_run(&base[(set->seed + i) % 2], set->seed + i, &x, tally);
 	}
@@ -251,8 +252,10 @@ int main(int argc, char **argv)
 	if (set.sequences) {
 		fc_parallel(set.one ? 1 : set.jobs, sequences, &set, &first);
 		print("sequences", &first);
+		fflush(stdout);
 	}
 	if (!set.one && !first.bad) {
+		set.random_states = first.distinct < set.states ? set.states - first.distinct : 0;
 		fc_parallel(set.jobs, random_runs, &set, &second);
 		print("random", &second);
 	}

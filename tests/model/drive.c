@@ -4,6 +4,7 @@
 #include "tree/space_map.h"
 
 #include <stdarg.h>
+#include <time.h>
 
 enum fc_drive_end fc_drive_differs(struct fc_drive *d, const char *format, ...)
 {
@@ -314,6 +315,19 @@ static enum fc_drive_end step_background(struct fc_drive *d, struct fc_step *s)
 	return simple(d, fc_fs_background(d->fs));
 }
 
+/* What another thread has in flight it has to wait for; that may not take for ever. */
+static int rekey_step(struct fc_fs *fs)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	int error = fc_fs_rekey_step(fs);
+
+	for (unsigned i = 0; error == FC_EAGAIN && i < 20000; i++) {
+		nanosleep(&moment, NULL);
+		error = fc_fs_rekey_step(fs);
+	}
+	return error;
+}
+
 /* Begins a rekey, or goes on with one: some steps of it. */
 static enum fc_drive_end step_rekey(struct fc_drive *d, struct fc_step *s)
 {
@@ -327,7 +341,7 @@ static enum fc_drive_end step_rekey(struct fc_drive *d, struct fc_step *s)
 	if (!error && !st.rekeying)
 		error = fc_fs_rekey(d->fs, master);
 	for (i = 0; error >= 0 && i < s->bytes; i++)
-		error = fc_fs_rekey_step(d->fs);
+		error = rekey_step(d->fs);
 	return simple(d, error < 0 ? error : 0);
 }
 
