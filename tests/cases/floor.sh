@@ -12,7 +12,7 @@ mkdir m
 # Mounted at m; its process is $pid.
 begin() {
 	mkfifo said-mounted
-	"$floor" m >said-mounted &
+	"$floor" m 8 >said-mounted &
 	pid=$!
 	equal "$(head -n 1 said-mounted)" "m is mounted" "what it says"
 	rm said-mounted
@@ -62,3 +62,4 @@ said "cannot mount at file: not a directory"
 status 1 "$floor" none
 said "cannot mount at none: no such file"
 status 2 "$floor"
+status 2 "$floor" m 12x

@@ -6,13 +6,12 @@
 #include "floor.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define SIZE_LIMIT (1ull << 40) /* the list of chunks has 8 MiB then */
 #define LEAST_ROOM 256u
-#define ARENA_BYTES ((size_t)64 << 20)
 
 struct floor_chunk {
 	unsigned refs; /* files that share it */
@@ -24,31 +23,32 @@ static char zeros[FLOOR_CHUNK];
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* Whole chunks come from large pages: to be given each 4 KiB by the kernel costs more than to fill
- * them. They are kept when files go. */
-static struct spare {
-	struct spare *next;
-} * spares;
-static char *arena;
-static size_t arena_left;
-
-static char *take_whole(void)
+int floor_data_begin(size_t bytes)
 {
-	struct spare *spare = spares;
+	struct block {
+		struct block *next;
+	} *first = NULL, *block;
+	int error = 0;
 
-	if (spare) {
-		spares = spare->next;
-		return (char *)spare;
+	/* Chunks come from the heap, however large, and what the heap once has it keeps. */
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, -1);
+	mallopt(M_TOP_PAD, 16 << 20);
+	for (size_t taken = 0; taken < bytes; taken += FLOOR_CHUNK) {
+		block = malloc(FLOOR_CHUNK);
+		if (!block) {
+			error = ENOMEM;
+			break;
+		}
+		explicit_bzero(block, FLOOR_CHUNK);
+		block->next = first;
+		first = block;
 	}
-	if (!arena_left) {
-		arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (arena == MAP_FAILED)
-			return NULL;
-		madvise(arena, ARENA_BYTES, MADV_HUGEPAGE);
-		arena_left = ARENA_BYTES;
+	while ((block = first)) {
+		first = block->next;
+		free(block);
 	}
-	arena_left -= FLOOR_CHUNK;
-	return arena + arena_left;
+	return error;
 }
 
 static uint32_t room_for(uint32_t bytes)
@@ -67,7 +67,7 @@ static struct floor_chunk *chunk_new(uint32_t room)
 	if (!chunk)
 		return NULL;
 	*chunk = (struct floor_chunk){ .refs = 1, .room = room };
-	chunk->data = room == FLOOR_CHUNK ? take_whole() : malloc(room);
+	chunk->data = malloc(room);
 	if (!chunk->data) {
 		free(chunk);
 		return NULL;
@@ -79,14 +79,7 @@ static void chunk_drop(struct floor_chunk *chunk)
 {
 	if (!chunk || --chunk->refs)
 		return;
-	if (chunk->room == FLOOR_CHUNK) {
-		struct spare *spare = (struct spare *)(void *)chunk->data;
-
-		spare->next = spares;
-		spares = spare;
-	} else {
-		free(chunk->data);
-	}
+	free(chunk->data);
 	free(chunk);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * floor MOUNTPOINT
+ * floor MOUNTPOINT [MIB]
  *
- * Mounts an empty file system, says so in one line, and serves it until it is
+ * Takes MIB of memory beforehand, mounts an empty file system, says so in one line, and serves it until it is
  * unmounted or SIGTERM, SIGINT or SIGHUP comes; then all that was in it is gone.
  * Status 0, 1 if it cannot mount, 2 for wrong usage.
  */
@@ -13,12 +13,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
-#include <malloc.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -203,14 +203,19 @@ int main(int argc, char **argv)
 	/* A WRITE's data starts on a page, as fusecrypt has it. */
 	static _Alignas(FC_HEADER_ROOM) char pages[FC_HEADER_ROOM + FC_REQUEST_BYTES];
 	char *request = pages + FC_HEADER_ROOM - sizeof(struct fuse_in_header) - sizeof(struct fuse_write_in);
+	unsigned long mib = 0;
+	char *end = NULL;
 
-	if (argc != 2 || argv[1][0] == '-') {
-		fprintf(stderr, "usage: floor MOUNTPOINT\n");
+	if (argc == 3)
+		mib = strtoul(argv[2], &end, 10);
+	if (argc < 2 || argc > 3 || argv[1][0] == '-' || (end && (*end || !mib || mib > SIZE_MAX >> 20))) {
+		fprintf(stderr, "usage: floor MOUNTPOINT [MIB]\n");
 		return 2;
 	}
-	/* Memory comes in large steps, and stays. */
-	mallopt(M_MMAP_THRESHOLD, FLOOR_CHUNK);
-	mallopt(M_TOP_PAD, 16 * FLOOR_CHUNK);
+	if (floor_data_begin((size_t)mib << 20)) {
+		fprintf(stderr, "floor: there are no %lu MiB of memory\n", mib);
+		return 1;
+	}
 	catch_signals();
 	floor_names_begin();
 	session.loop.may_spin = sysconf(_SC_NPROCESSORS_ONLN) > 1;

@@ -70,6 +70,9 @@ void floor_remove(struct floor_entry *entry);
 
 /* ---- data.c ------------------------------------------------------------- */
 #define FLOOR_CHUNK (1u << 20) /* bytes */
+/* Takes so much memory for later: on some machines the kernel, or the host of a virtual one, is slower to
+ * give it than FUSE is to fill it. ENOMEM. */
+int floor_data_begin(size_t bytes);
 /* Also the most that one READ asks for, so it lies in two chunks, each with a part that was never written. */
 #define FLOOR_PIECES 4
 /* Where the n bytes at off lie, fewer at the end of the file; how many pieces of iov. */
