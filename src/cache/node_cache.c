@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define SPARES_MAX 1024u
+#define SLACK_PART 8u /* of the limit: so much above it before readers have it trimmed */
 
 static size_t bucket_of(const struct fc_node_cache *cache, uint64_t addr)
 {
@@ -22,6 +23,7 @@ int fc_node_cache_init(struct fc_node_cache *cache, size_t bytes)
 	cache->limit = bytes / FC_NODE_BYTES;
 	if (cache->limit < 64)
 		cache->limit = 64;
+	cache->trim_at = cache->limit + cache->limit / SLACK_PART;
 	while (buckets < cache->limit * 4)
 		buckets *= 2;
 	cache->bucket = calloc(buckets, sizeof(*cache->bucket));
@@ -222,4 +224,12 @@ void fc_node_cache_trim(struct fc_node_cache *cache)
 		fc_node_cache_remove(cache, node);
 		free_node(node);
 	}
+	/* dirty nodes stay: to look at all of them again soon would be in vain */
+	cache->trim_at = (cache->count > cache->limit ? cache->count : cache->limit) + cache->limit / SLACK_PART;
+}
+
+bool fc_node_cache_grown(const struct fc_node_cache *cache)
+{
+	return atomic_load_explicit(&cache->count, memory_order_relaxed) >
+	       atomic_load_explicit(&cache->trim_at, memory_order_relaxed);
 }

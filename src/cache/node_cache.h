@@ -44,11 +44,12 @@ struct fc_node_cache {
 	pthread_mutex_t lock;            /* inserts */
 	struct fc_node *_Atomic *bucket; /* power of two */
 	size_t buckets;
-	size_t count;          /* nodes in the table */
-	size_t limit;          /* nodes wanted at most */
-	struct fc_node all;    /* ring */
-	struct fc_node *hand;  /* where the next trim goes on */
-	struct fc_node *spare; /* by next */
+	_Atomic size_t count;   /* nodes in the table */
+	_Atomic size_t trim_at; /* more than these: a trim is due */
+	size_t limit;           /* nodes wanted at most */
+	struct fc_node all;     /* ring */
+	struct fc_node *hand;   /* where the next trim goes on */
+	struct fc_node *spare;  /* by next */
 	size_t spares;
 	uint64_t next_virtual;
 };
@@ -80,5 +81,7 @@ void fc_node_cache_remove(struct fc_node_cache *cache, struct fc_node *node);
 void fc_node_cache_drop(struct fc_node_cache *cache, struct fc_node *node);
 /* Evicts clean nodes that were not used lately until the limit holds. */
 void fc_node_cache_trim(struct fc_node_cache *cache);
+/* Is it so far above the limit, or above what the last trim had to leave, that a trim is due? Without a lock. */
+bool fc_node_cache_grown(const struct fc_node_cache *cache);
 
 #endif

@@ -64,9 +64,24 @@ void fc_fs_rdlock(struct fc_fs *fs)
 	pthread_rwlock_rdlock(&fs->lock);
 }
 
+/* Who only reads makes no commit necessary, which trims the cache at its end. Like there no
+ * commit is under way; if others are at it, the next reader tries again. */
+static void trim_cache(struct fc_fs *fs)
+{
+	if (pthread_mutex_trylock(&fs->commit_lock))
+		return;
+	if (!pthread_rwlock_trywrlock(&fs->lock)) {
+		fc_node_cache_trim(&fs->forest.cache);
+		pthread_rwlock_unlock(&fs->lock);
+	}
+	pthread_mutex_unlock(&fs->commit_lock);
+}
+
 void fc_fs_rdunlock(struct fc_fs *fs)
 {
 	pthread_rwlock_unlock(&fs->lock);
+	if (fc_node_cache_grown(&fs->forest.cache))
+		trim_cache(fs);
 }
 
 /* Nodes that flushing the dirty pages may dirty: each page may lie in another
