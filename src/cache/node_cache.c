@@ -3,6 +3,7 @@
 #include "cache/node_cache.h"
 
 #include <assert.h>
+#include <sanitizer/asan_interface.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,20 +43,65 @@ static void free_node(struct fc_node *node)
 	free(node);
 }
 
+static void free_list(struct fc_node *node)
+{
+	struct fc_node *next;
+
+	for (; node; node = next) {
+		next = node->next;
+		ASAN_UNPOISON_MEMORY_REGION(node->data, FC_NODE_BYTES);
+		free_node(node);
+	}
+}
+
+/* An evicted one. Given back to the heap, what is smaller would soon lie in its place, and
+ * the heap would grow with each node that is read. */
+static void put_idle(struct fc_node_cache *cache, struct fc_node *node)
+{
+	bool keep;
+
+	pthread_mutex_lock(&cache->lock);
+	keep = cache->idles < cache->limit / SLACK_PART * 2;
+	if (keep) {
+		ASAN_POISON_MEMORY_REGION(node->data, FC_NODE_BYTES);
+		node->next = cache->idle;
+		cache->idle = node;
+		cache->idles++;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	if (!keep)
+		free_node(node);
+}
+
+static struct fc_node *take_idle(struct fc_node_cache *cache)
+{
+	struct fc_node *node;
+	uint8_t *data;
+
+	pthread_mutex_lock(&cache->lock);
+	node = cache->idle;
+	if (node) {
+		cache->idle = node->next;
+		cache->idles--;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	if (node) {
+		data = node->data;
+		ASAN_UNPOISON_MEMORY_REGION(data, FC_NODE_BYTES);
+		memset(node, 0, sizeof(*node));
+		node->data = data;
+	}
+	return node;
+}
+
 void fc_node_cache_fini(struct fc_node_cache *cache)
 {
-	struct fc_node *node, *next;
-
 	if (!cache->bucket)
 		return;
-	for (node = cache->all.next; node != &cache->all; node = next) {
-		next = node->next;
-		free_node(node);
-	}
-	for (node = cache->spare; node; node = next) {
-		next = node->next;
-		free_node(node);
-	}
+	cache->all.prev->next = NULL;
+	free_list(cache->all.next == &cache->all ? NULL : cache->all.next);
+	free_list(cache->spare);
+	free_list(cache->idle);
 	free(cache->bucket);
 	cache->bucket = NULL;
 	pthread_mutex_destroy(&cache->lock);
@@ -74,9 +120,11 @@ struct fc_node *fc_node_cache_get(struct fc_node_cache *cache, uint64_t addr)
 
 struct fc_node *fc_node_cache_alloc(struct fc_node_cache *cache)
 {
-	struct fc_node *node = calloc(1, sizeof(*node));
+	struct fc_node *node = take_idle(cache);
 
-	(void)cache;
+	if (node)
+		return node;
+	node = calloc(1, sizeof(*node));
 	if (!node)
 		return NULL;
 	node->data = malloc(FC_NODE_BYTES);
@@ -222,7 +270,7 @@ void fc_node_cache_trim(struct fc_node_cache *cache)
 		if (atomic_exchange_explicit(&node->used, false, memory_order_relaxed))
 			continue;
 		fc_node_cache_remove(cache, node);
-		free_node(node);
+		put_idle(cache, node);
 	}
 	/* dirty nodes stay: to look at all of them again soon would be in vain */
 	cache->trim_at = (cache->count > cache->limit ? cache->count : cache->limit) + cache->limit / SLACK_PART;

@@ -51,6 +51,8 @@ struct fc_node_cache {
 	struct fc_node *hand;   /* where the next trim goes on */
 	struct fc_node *spare;  /* by next */
 	size_t spares;
+	struct fc_node *idle; /* evicted, for the next readers: by next; lock */
+	size_t idles;         /* lock */
 	uint64_t next_virtual;
 };
 

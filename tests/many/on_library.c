@@ -14,7 +14,8 @@
 
 static struct fc_fs *open_it(struct fc_disk *disk)
 {
-	struct fc_fs_options options = { .commit_seconds = 1, .dirty_bytes = 4u << 20 };
+	/* the smallest cache: nodes are evicted all the time */
+	struct fc_fs_options options = { .commit_seconds = 1, .dirty_bytes = 4u << 20, .cache_bytes = 1 };
 	struct fc_fs *fs;
 	int r = fc_fs_open(fc_disk_io(disk, false), fc_disk_master, &options, &fs);
 
