@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,13 @@ static bool may_lock_all(void)
 	if (!getrlimit(RLIMIT_MEMLOCK, &limit) && limit.rlim_cur == RLIM_INFINITY)
 		return true;
 	return !syscall(SYS_capget, &head, caps) && caps[0].effective & 1u << CAP_IPC_LOCK;
+}
+
+/* Large buffers are the system's when they are free. By itself the library takes them to be
+ * frequent and puts them between small ones, in the memory of each thread, where they stay. */
+static void keep_memory_small(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
 }
 
 static void lock_memory(struct fc_mount_job *job)
@@ -472,8 +480,10 @@ static int serve(struct fc_mount_job *job)
 		.log = on_log,
 		.arg = job,
 	};
-	int rc, status = unlock_and_open(job, &job->fs);
+	int rc, status;
 
+	keep_memory_small();
+	status = unlock_and_open(job, &job->fs);
 	if (status)
 		return status;
 	/* who waits for us may go from now on */

@@ -9,27 +9,44 @@
 
 #include "fs/state.h"
 
-#define PUNCH_RANGES (FC_CHUNK_BLOCKS / 2)       /* a chunk has no more runs: each round ends at least one chunk */
-#define HELD_MAX (24u << 20 >> FC_BLOCK_SHIFT)   /* free blocks kept for reuse while busy */
-#define COMING_MAX (16u << 20 >> FC_BLOCK_SHIFT) /* blocks that wait to be free: worth a commit */
-#define SLICE_MS 250u                            /* between commits for that reason */
+#define PUNCH_RANGES (FC_CHUNK_BLOCKS / 2)         /* a chunk has no more runs: each round ends at least one chunk */
+#define PUNCH_BLOCKS (16u << 20 >> FC_BLOCK_SHIFT) /* at once: writers wait for as long as the host takes for that */
+#define HELD_MAX (24u << 20 >> FC_BLOCK_SHIFT)     /* free blocks kept for reuse while busy */
+#define COMING_MAX (16u << 20 >> FC_BLOCK_SHIFT)   /* blocks that wait to be free: worth a commit */
+#define SLICE_MS 250u                              /* between commits for that reason */
+
+/* Ranges that lie one after the other together: before each punch the host waits for the
+ * writes that are in flight. */
+static int punch_ranges(struct fc_fs *fs, const struct fc_range *range, size_t n)
+{
+	size_t i, run;
+	int r = 0, e;
+
+	for (i = 0; i < n; i += run) {
+		uint64_t blocks = range[i].count;
+
+		for (run = 1; i + run < n && range[i + run].start == range[i].start + blocks &&
+			      blocks + range[i + run].count <= PUNCH_BLOCKS;
+		     run++)
+			blocks += range[i + run].count;
+		e = fc_io_punch(fs->io, range[i].start * FC_BLOCK, blocks * FC_BLOCK);
+		if (e && e != FC_ENOTSUP)
+			r = e;
+	}
+	return r;
+}
 
 static int punch(struct fc_fs *fs)
 {
 	struct fc_range range[PUNCH_RANGES];
-	size_t n, i;
-	int r = 0;
+	size_t n;
+	int r;
 
 	for (;;) {
 		pthread_rwlock_wrlock(&fs->lock);
 		n = fs->failed || fs->read_only ? 0 : fc_space_punchable(&fs->forest, range, PUNCH_RANGES);
 		pthread_rwlock_unlock(&fs->lock);
-		for (i = 0; i < n; i++) {
-			int e = fc_io_punch(fs->io, range[i].start * FC_BLOCK, (uint64_t)range[i].count * FC_BLOCK);
-
-			if (e && e != FC_ENOTSUP)
-				r = e;
-		}
+		r = punch_ranges(fs, range, n);
 		pthread_rwlock_wrlock(&fs->lock);
 		fc_space_punched(&fs->forest, range, n);
 		pthread_rwlock_unlock(&fs->lock);
