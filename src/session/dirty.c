@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How many dirty pages the kernel may keep for the mount.
+ * How many dirty pages the kernel may keep for the mount, and for how long.
  *
  * Many are good for who writes much: pages beside each other go out together, and
  * those that are written again go once. But the kernel sends them all through one
@@ -15,6 +15,10 @@
 #define OFTEN 3u /* calls of fsync within a window */
 #define WINDOW_NS 1000000000u
 #define CALM_NS 5000000000u /* since the last one, until it is taken back */
+
+#define LARGE_BYTES (512u << 10) /* of a write; the kernel sends 1 MiB at most */
+#define ROUND_BYTES (4u << 20)   /* of large writes, worth another round */
+#define ROUND_NS 15000000u       /* between rounds; shorter than the watcher is awake */
 
 void fc_dirty_synced(struct fc_session *session)
 {
@@ -33,10 +37,32 @@ void fc_dirty_synced(struct fc_session *session)
 		fc_steward_limit_dirty(session->options->steward, true);
 }
 
+static void next_round(struct fc_session *session)
+{
+	struct fc_dirty *dirty = &session->dirty;
+	uint64_t last = atomic_load(&dirty->round_ns), now = fc_now_ns();
+
+	if (atomic_load(&dirty->few) || now - last < ROUND_NS ||
+	    !atomic_compare_exchange_strong(&dirty->round_ns, &last, now))
+		return;
+	atomic_store(&dirty->large, 0);
+	fc_steward_write_back(session->options->steward);
+}
+
+void fc_dirty_written(struct fc_session *session, size_t n)
+{
+	struct fc_dirty *dirty = &session->dirty;
+
+	if (n >= LARGE_BYTES && atomic_fetch_add(&dirty->large, n) + n >= ROUND_BYTES)
+		next_round(session);
+}
+
 void fc_dirty_tick(struct fc_session *session)
 {
 	struct fc_dirty *dirty = &session->dirty;
 
+	if (atomic_load(&dirty->large) >= ROUND_BYTES)
+		next_round(session);
 	if (!atomic_load(&dirty->few) || fc_now_ns() - atomic_load(&dirty->synced_ns) < CALM_NS)
 		return;
 	if (atomic_exchange(&dirty->few, false))

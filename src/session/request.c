@@ -260,8 +260,10 @@ static void serve_write(struct fc_worker *worker, const struct fuse_in_header *h
 	/* After the reply: the kernel may be waiting for that to drop the inode. */
 	if (error == FC_ENOSPC && flags & FC_WRITE_CACHED)
 		note_full(session, ino);
-	if (!error && flags & FC_WRITE_CACHED)
+	if (!error && flags & FC_WRITE_CACHED) {
+		fc_dirty_written(session, in->size);
 		fc_data_freshen(session, ino);
+	}
 }
 
 static void serve_setxattr(struct fc_worker *worker, const struct fuse_in_header *header, size_t n)

@@ -6,11 +6,11 @@
  *   init.c     what is agreed with the kernel
  *   loop.c     threads that take requests from the device, one at a time
  *   latency.c  processors that wait awake while many requests come
- *   dirty.c    how many dirty pages the kernel may keep
+ *   dirty.c    how many dirty pages the kernel may keep, and when it writes them
  *   request.c  one request: checked, counted, and answered here or by libfuse
  *   names.c, attr.c, data.c, dir.c   the operations
  *   control.c  signals, idleness, unmounting, telling that the mount answers
- *   steward.c  another process, for what needs privileges
+ *   steward.c, write_back.c   another process, for what needs privileges
  *   confine.c  gives up whatever serving does not need
  *
  * Locks: none is held while replying or calling fc_fs_*. The order where two
@@ -69,6 +69,8 @@ struct fc_dirty {
 	_Atomic bool few;
 	_Atomic unsigned count;                /* of fsync, since window_ns */
 	_Atomic uint64_t window_ns, synced_ns; /* CLOCK_MONOTONIC */
+	_Atomic uint64_t large;                /* bytes in large writes, since round_ns */
+	_Atomic uint64_t round_ns;             /* when the kernel was last told to write */
 };
 
 /* See loop.c, which owns every field. */
@@ -169,6 +171,8 @@ void fc_latency_close(struct fc_latency *latency);
 /* ---- dirty.c ------------------------------------------------------------ */
 /* fsync was called. Any thread. */
 void fc_dirty_synced(struct fc_session *session);
+/* n bytes of the kernel's dirty pages have come. Any thread, after the reply. */
+void fc_dirty_written(struct fc_session *session, size_t n);
 /* One millisecond of the watcher has passed. */
 void fc_dirty_tick(struct fc_session *session);
 

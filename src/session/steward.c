@@ -22,9 +22,18 @@
 #include <unistd.h>
 
 #include "secret/secret.h"
+#include "session/write_back.h"
 
 /* Packets: that is the request; the answer is a struct answer; from LIMIT_DIRTY on there is none. */
-enum request { REQUEST_SETTLE = 1, REQUEST_UNMOUNT, REQUEST_CLEAR, REQUEST_WHO, REQUEST_LIMIT_DIRTY, REQUEST_LOG };
+enum request {
+	REQUEST_SETTLE = 1,
+	REQUEST_UNMOUNT,
+	REQUEST_CLEAR,
+	REQUEST_WHO,
+	REQUEST_LIMIT_DIRTY,
+	REQUEST_WRITE_BACK,
+	REQUEST_LOG
+};
 
 struct packet {
 	uint32_t request;
@@ -43,6 +52,7 @@ struct duty {
 	const char *mountpoint;
 	dev_t device; /* of the mount, 0: not known */
 	char ident[32];
+	struct fc_write_back write_back; /* device 0: the kernel keeps few dirty pages anyway */
 };
 
 static int run_fusermount(const char *mountpoint, bool lazy)
@@ -170,9 +180,10 @@ static int settle(struct duty *duty)
 	/* The kernel lets a FUSE mount have 1 % of the dirty pages, and little
 	 * read-ahead, unless root says otherwise. Strictly a fifth: so pages go out
 	 * while a program still writes, and not only when it closes the file. */
-	write_setting(st.st_dev, "strict_limit", "1");
+	if (write_setting(st.st_dev, "strict_limit", "1"))
+		duty->write_back.device = st.st_dev;
 	limit_dirty(duty, false);
-	write_setting(st.st_dev, "read_ahead_kb", "1024");
+	write_setting(st.st_dev, "read_ahead_kb", "2048");
 	return 0;
 }
 
@@ -204,6 +215,10 @@ static void serve(struct duty *duty, int fd)
 		case REQUEST_LIMIT_DIRTY:
 			limit_dirty(duty, p.value);
 			continue;
+		case REQUEST_WRITE_BACK:
+			if (duty->write_back.device)
+				fc_write_back_want(&duty->write_back);
+			continue;
 		case REQUEST_LOG:
 			syslog(LOG_PRI((unsigned)p.value), "%.*s", (int)(n - (ssize_t)offsetof(struct packet, text)),
 			       p.text);
@@ -234,7 +249,7 @@ static int keep_only(int fd)
 static void run(const char *mountpoint, int fd, pid_t daemon)
 {
 	static const int left_to_daemon[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE };
-	struct duty duty = { .mountpoint = mountpoint };
+	struct duty duty = { .mountpoint = mountpoint, .write_back.mountpoint = mountpoint };
 	sigset_t none;
 
 	for (size_t i = 0; i < sizeof(left_to_daemon) / sizeof(left_to_daemon[0]); i++)
@@ -370,6 +385,14 @@ int fc_steward_who(struct fc_steward *s, pid_t thread, uid_t *uid, gid_t *gid)
 void fc_steward_limit_dirty(struct fc_steward *s, bool few)
 {
 	struct packet p = { .request = REQUEST_LIMIT_DIRTY, .value = few };
+
+	if (write(s->fd, &p, offsetof(struct packet, text)) < 0)
+		errno = 0; /* no harm if it is lost */
+}
+
+void fc_steward_write_back(struct fc_steward *s)
+{
+	struct packet p = { .request = REQUEST_WRITE_BACK };
 
 	if (write(s->fd, &p, offsetof(struct packet, text)) < 0)
 		errno = 0; /* no harm if it is lost */

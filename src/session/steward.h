@@ -40,6 +40,9 @@ int fc_steward_who(struct fc_steward *s, pid_t thread, uid_t *uid, gid_t *gid);
 /* Any thread, never waits: from now on the kernel keeps few dirty pages of what settle saw, or as
  * many as is good for bulk writing. Without effect where root has not mounted. */
 void fc_steward_limit_dirty(struct fc_steward *s, bool few);
+/* Any thread, never waits: the kernel begins to write what is dirty of what settle saw. Without
+ * effect where root has not mounted. */
+void fc_steward_write_back(struct fc_steward *s);
 /* Any thread, never waits: a line for the log, priority as in syslog(3), cut
  * after 900 bytes. Lost if there are very many at once. */
 void fc_steward_log(struct fc_steward *s, int priority, const char *text);
