@@ -6,6 +6,9 @@
 #include "secret/secret.h"
 
 static const struct fc_provider *const rows[] = {
+#ifdef FC_HAVE_IPSEC_MB
+	&fc_provider_ipsec_mb_aes256gcm,
+#endif
 #ifdef FC_HAVE_LIBCRYPTO
 	&fc_provider_libcrypto_aes256gcm,
 #endif

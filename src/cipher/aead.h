@@ -17,7 +17,7 @@
 struct fc_aead; /* a key, set up for one provider; may be used by any threads at once */
 
 struct fc_provider {
-	const char *name;        /* "libsodium", "libcrypto" */
+	const char *name;        /* "libsodium", "libcrypto", "libipsec-mb" */
 	uint32_t cipher;         /* FC_CIPHER_* */
 	const char *cipher_name; /* as on the command line */
 	int (*usable)(void);     /* non-zero where this machine can run it */

@@ -12,6 +12,7 @@ struct evp_cipher_st;
 struct evp_cipher_ctx_st;
 
 #define FC_AEAD_POOL 16u
+#define FC_AEAD_MB_BYTES 1024u
 
 /*
  * Lies in secret memory. libcrypto's own contexts do not (it has no way to say
@@ -20,8 +21,9 @@ struct evp_cipher_ctx_st;
 struct fc_aead {
 	const struct fc_provider *provider;
 	union {
-		uint8_t key[FC_KEY_BYTES];       /* libsodium XChaCha20-Poly1305 */
-		crypto_aead_aes256gcm_state gcm; /* libsodium AES-256-GCM */
+		uint8_t key[FC_KEY_BYTES];                 /* libsodium XChaCha20-Poly1305 */
+		crypto_aead_aes256gcm_state gcm;           /* libsodium AES-256-GCM */
+		_Alignas(64) uint8_t mb[FC_AEAD_MB_BYTES]; /* libipsec-mb: its struct gcm_key_data */
 		struct {
 			struct evp_cipher_st *cipher;
 			/* Idle contexts, taken and given back whole; half a cache line
@@ -37,6 +39,7 @@ struct fc_aead {
 
 extern const struct fc_provider fc_provider_sodium_aes256gcm;
 extern const struct fc_provider fc_provider_sodium_xchacha20;
+extern const struct fc_provider fc_provider_ipsec_mb_aes256gcm;  /* with FC_HAVE_IPSEC_MB */
 extern const struct fc_provider fc_provider_libcrypto_aes256gcm; /* with FC_HAVE_LIBCRYPTO */
 
 /* As fc_aead_new and fc_aead_free in memory of the caller: secret, zeroed. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which provider, and which cipher for a new container: measured, since it depends on
- * processor and library version (AES-GCM: a factor of two between the libraries). The
+ * processor and library version (AES-GCM: a factor of four between the libraries). The
  * fastest of a few rounds counts, so that other work on the machine hardly matters.
  */
 #ifdef __aarch64__
