@@ -63,6 +63,21 @@ START_TEST(aes_256_gcm_computes_the_published_vectors)
 }
 END_TEST
 
+#ifdef FC_HAVE_IPSEC_MB
+/* Every test leaves out what is not usable: this is not to be left out for no reason. */
+START_TEST(libipsec_mb_is_usable_where_the_processor_has_aes)
+{
+	const struct fc_provider *row;
+	size_t i;
+
+	for (i = 0; (row = fc_provider_row(i)) && strcmp(row->name, "libipsec-mb"); i++)
+		;
+	ck_assert_ptr_nonnull(row);
+	ck_assert_int_eq(!row->usable(), !crypto_aead_aes256gcm_is_available());
+}
+END_TEST
+#endif
+
 #ifdef FC_HAVE_LIBCRYPTO
 /* XChaCha20-Poly1305 from its definition (draft-irtf-cfrg-xchacha-03, 2.3):
  * HChaCha20, then the ChaCha20-Poly1305 of another library. */
@@ -332,6 +347,9 @@ int main(void)
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_checked_fixture(tc, init, NULL);
+#ifdef FC_HAVE_IPSEC_MB
+	tcase_add_test(tc, libipsec_mb_is_usable_where_the_processor_has_aes);
+#endif
 	tcase_add_test(tc, aes_256_gcm_computes_the_published_vectors);
 #ifdef FC_HAVE_LIBCRYPTO
 	tcase_add_test(tc, xchacha20_computes_what_its_definition_says);

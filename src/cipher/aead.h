@@ -30,8 +30,8 @@ struct fc_provider {
 		    void *out, const uint8_t tag[FC_TAG_BYTES]);
 };
 
-/* The fastest usable provider of a cipher, as measured once a process (less than a
- * millisecond); NULL: none here. FC_CIPHER ids. */
+/* The fastest usable provider of a cipher, as measured once a process (some
+ * milliseconds); NULL: none here. FC_CIPHER ids. */
 const struct fc_provider *fc_provider_find(uint32_t cipher);
 /* The i-th row of the table, NULL past its end: for tests and benchmarks. */
 const struct fc_provider *fc_provider_row(size_t i);

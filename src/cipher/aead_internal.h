@@ -7,12 +7,12 @@
 #include <stdatomic.h>
 
 #include "cipher/aead.h"
+#include "config.h"
 
 struct evp_cipher_st;
 struct evp_cipher_ctx_st;
 
 #define FC_AEAD_POOL 16u
-#define FC_AEAD_MB_BYTES 1024u
 
 /*
  * Lies in secret memory. libcrypto's own contexts do not (it has no way to say
@@ -21,9 +21,11 @@ struct evp_cipher_ctx_st;
 struct fc_aead {
 	const struct fc_provider *provider;
 	union {
-		uint8_t key[FC_KEY_BYTES];                 /* libsodium XChaCha20-Poly1305 */
-		crypto_aead_aes256gcm_state gcm;           /* libsodium AES-256-GCM */
-		_Alignas(64) uint8_t mb[FC_AEAD_MB_BYTES]; /* libipsec-mb: its struct gcm_key_data */
+		uint8_t key[FC_KEY_BYTES];       /* libsodium XChaCha20-Poly1305 */
+		crypto_aead_aes256gcm_state gcm; /* libsodium AES-256-GCM */
+#ifdef FC_HAVE_IPSEC_MB
+		_Alignas(64) uint8_t mb[FC_IPSEC_MB_KEY_BYTES]; /* its struct gcm_key_data */
+#endif
 		struct {
 			struct evp_cipher_st *cipher;
 			/* Idle contexts, taken and given back whole; half a cache line

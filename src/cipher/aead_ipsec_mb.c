@@ -6,27 +6,51 @@
  */
 #include <intel-ipsec-mb.h>
 #include <pthread.h>
-#include <string.h>
 
 #include "cipher/aead_internal.h"
 #include "util/le.h"
 
 #define GCM_NONCE_BYTES 12
 
-_Static_assert(sizeof(struct gcm_key_data) <= FC_AEAD_MB_BYTES, "the key schedule");
+_Static_assert(sizeof(struct gcm_key_data) == FC_IPSEC_MB_KEY_BYTES, "the key schedule");
 
-/* Of the process, never freed; NULL: this processor has no instructions for AES. */
+/* Of the process, never freed; NULL: not usable here. */
 static IMB_MGR *manager;
 static pthread_once_t looked = PTHREAD_ONCE_INIT;
 
-static void look(void)
+/* 1.4 writes a larger key schedule than 1.3, under the same soname. */
+static bool same_version(void)
+{
+	return imb_get_version() >> 8 == IMB_VERSION_NUM >> 8;
+}
+
+/* The library asks the processor what it has, and not whether the system has enabled it. */
+static bool enabled(uint64_t features)
+{
+	return !(features & IMB_FEATURE_AVX && !__builtin_cpu_supports("avx")) &&
+	       !(features & IMB_FEATURE_AVX2 && !__builtin_cpu_supports("avx2")) &&
+	       !(features & IMB_FEATURE_AVX512F && !__builtin_cpu_supports("avx512f"));
+}
+
+/* AES in software, which some builds of the library fall back to, is not constant in time. */
+static bool has_aes(uint64_t features)
 {
 	const uint64_t needed = IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ;
-	IMB_MGR *m = alloc_mb_mgr(0);
+
+#ifdef IMB_FEATURE_AESNI_EMU
+	if (features & IMB_FEATURE_AESNI_EMU)
+		return false;
+#endif
+	return (features & needed) == needed;
+}
+
+static void look(void)
+{
+	IMB_MGR *m = same_version() ? alloc_mb_mgr(0) : NULL;
 
 	if (!m)
 		return;
-	if ((m->features & needed) == needed && !(m->features & IMB_FEATURE_AESNI_EMU)) {
+	if (has_aes(m->features) && enabled(m->features)) {
 		init_mb_mgr_auto(m, NULL);
 		if (!imb_get_errno(m) && m->gcm256_pre && m->gcm256_enc && m->gcm256_dec) {
 			manager = m;

@@ -81,16 +81,18 @@ static int run_fusermount(const char *mountpoint, bool lazy)
 }
 
 /* A plain unmount: nothing happens while files are open. */
-static int unmount(const struct duty *duty)
+static int unmount(struct duty *duty)
 {
 	struct stat st;
+	int error;
 
 	/* Another file system may have been mounted over ours: that one stays. */
 	if (!duty->device || stat(duty->mountpoint, &st) || st.st_dev != duty->device)
 		return EBUSY;
-	if (umount2(duty->mountpoint, UMOUNT_NOFOLLOW) == 0)
-		return 0;
-	return errno == EPERM ? run_fusermount(duty->mountpoint, false) : errno;
+	pthread_mutex_lock(&duty->write_back.cloning);
+	error = umount2(duty->mountpoint, UMOUNT_NOFOLLOW) ? errno : 0;
+	pthread_mutex_unlock(&duty->write_back.cloning);
+	return error == EPERM ? run_fusermount(duty->mountpoint, false) : error;
 }
 
 /* A connection that was cut leaves a mount that answers ENOTCONN to everything. */
@@ -249,7 +251,7 @@ static int keep_only(int fd)
 static void run(const char *mountpoint, int fd, pid_t daemon)
 {
 	static const int left_to_daemon[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE };
-	struct duty duty = { .mountpoint = mountpoint, .write_back.mountpoint = mountpoint };
+	struct duty duty = { .mountpoint = mountpoint };
 	sigset_t none;
 
 	for (size_t i = 0; i < sizeof(left_to_daemon) / sizeof(left_to_daemon[0]); i++)
@@ -263,6 +265,7 @@ static void run(const char *mountpoint, int fd, pid_t daemon)
 	fd = keep_only(fd);
 	if (fd < 0 || chdir("/"))
 		_exit(1);
+	fc_write_back_init(&duty.write_back, mountpoint);
 	/* the lines are the daemon's */
 	snprintf(duty.ident, sizeof(duty.ident), "fusecrypt[%d]", (int)daemon);
 	openlog(duty.ident, 0, LOG_DAEMON);

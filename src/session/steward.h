@@ -2,10 +2,11 @@
 /*
  * The steward: a small process that does for a daemon what that may no longer do
  * once it has confined itself: unmounting (fusermount3 is to be executed, umount(2)
- * to be permitted), settings below /sys, the system's log, looking up who a caller
- * is. It is started before any key is in memory, holds nothing but its end of a
- * socketpair, and does only these things, to one mount point: a daemon that was
- * taken over gains no more. It ends when the daemon does, and leaves signals to it.
+ * to be permitted), settings below /sys, having the kernel write dirty pages, the
+ * system's log, looking up who a caller is. It is started before any key is in memory,
+ * holds nothing but its end of a socketpair (and for moments the mount's root), and does
+ * only these things, to one mount point: a daemon that was taken over gains no more. It
+ * ends when the daemon does, and leaves signals to it.
  */
 #ifndef FC_SESSION_STEWARD_H
 #define FC_SESSION_STEWARD_H
