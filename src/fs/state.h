@@ -19,6 +19,7 @@
 #define FC_FS_STATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "cipher/log.h"
 #include "fs/fs_internal.h"
@@ -70,6 +71,7 @@ struct fc_journal {
 	uint64_t tail;             /* byte position of the oldest record that the durable root needs */
 	uint64_t live;             /* bytes from tail to head */
 	uint64_t acked;            /* sequence of the newest record that a sync has returned for */
+	_Atomic uint64_t appends;  /* records that were waited for, so far */
 };
 
 /* Of an opening for check/: what it meets is noted here, and it goes on. */
@@ -134,6 +136,7 @@ struct fc_compact {
 
 struct fc_fs {
 	pthread_mutex_t compact_lock, punch_lock, commit_lock, flush_lock;
+	uint64_t punch_appends; /* journal.appends when the last punching ended; punch_lock */
 	pthread_rwlock_t lock;
 	pthread_mutex_t vnode_lock, work_lock;
 

@@ -11,9 +11,17 @@
 
 #define PUNCH_RANGES (FC_CHUNK_BLOCKS / 2)         /* a chunk has no more runs: each round ends at least one chunk */
 #define PUNCH_BLOCKS (16u << 20 >> FC_BLOCK_SHIFT) /* at once: writers wait for as long as the host takes for that */
+#define PUNCH_SHORT FC_CHUNK_BLOCKS                /* while programs wait for syncs */
 #define HELD_MAX (24u << 20 >> FC_BLOCK_SHIFT)     /* free blocks kept for reuse while busy */
 #define COMING_MAX (16u << 20 >> FC_BLOCK_SHIFT)   /* blocks that wait to be free: worth a commit */
 #define SLICE_MS 250u                              /* between commits for that reason */
+
+static uint64_t punch_blocks_max(struct fc_fs *fs)
+{
+	uint64_t appends = atomic_load_explicit(&fs->journal.appends, memory_order_relaxed);
+
+	return appends == fs->punch_appends ? PUNCH_BLOCKS : PUNCH_SHORT;
+}
 
 /* Ranges that lie one after the other together: before each punch the host waits for the
  * writes that are in flight. */
@@ -23,10 +31,10 @@ static int punch_ranges(struct fc_fs *fs, const struct fc_range *range, size_t n
 	int r = 0, e;
 
 	for (i = 0; i < n; i += run) {
-		uint64_t blocks = range[i].count;
+		uint64_t blocks = range[i].count, max = punch_blocks_max(fs);
 
 		for (run = 1; i + run < n && range[i + run].start == range[i].start + blocks &&
-			      blocks + range[i + run].count <= PUNCH_BLOCKS;
+			      blocks + range[i + run].count <= max;
 		     run++)
 			blocks += range[i + run].count;
 		e = fc_io_punch(fs->io, range[i].start * FC_BLOCK, blocks * FC_BLOCK);
@@ -63,6 +71,7 @@ int fc_background_punch(struct fc_fs *fs)
 
 	pthread_mutex_lock(&fs->punch_lock);
 	r = punch(fs);
+	fs->punch_appends = atomic_load_explicit(&fs->journal.appends, memory_order_relaxed);
 	pthread_mutex_unlock(&fs->punch_lock);
 	return r;
 }
