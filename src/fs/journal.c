@@ -139,7 +139,6 @@ static int append(struct fc_fs *fs, const uint8_t *payload, size_t n, uint64_t e
 			return FC_EIO;
 		}
 		j->acked = seq;
-		atomic_fetch_add_explicit(&j->appends, 1, memory_order_relaxed);
 		j->live += fc_log_blocks(n) * FC_BLOCK;
 		/* a commit makes room while syncs go on: one, until it is done */
 		if (j->live > fs->log.bytes / 8 * KICK_EIGHTHS && !j->kicked && fs->threads) {

@@ -70,8 +70,7 @@ struct fc_journal {
 	struct fc_log_head freeze; /* where the frozen transaction's root lets the chain start */
 	uint64_t tail;             /* byte position of the oldest record that the durable root needs */
 	uint64_t live;             /* bytes from tail to head */
-	uint64_t acked;            /* sequence of the newest record that a sync has returned for */
-	_Atomic uint64_t appends;  /* records that were waited for, so far */
+	_Atomic uint64_t acked;    /* sequence of the newest record that a sync has returned for; changed while busy */
 };
 
 /* Of an opening for check/: what it meets is noted here, and it goes on. */
@@ -136,7 +135,7 @@ struct fc_compact {
 
 struct fc_fs {
 	pthread_mutex_t compact_lock, punch_lock, commit_lock, flush_lock;
-	uint64_t punch_appends; /* journal.appends when the last punching ended; punch_lock */
+	uint64_t punch_acked; /* journal.acked when the last punching ended; punch_lock */
 	pthread_rwlock_t lock;
 	pthread_mutex_t vnode_lock, work_lock;
 

@@ -16,11 +16,10 @@
 #define COMING_MAX (16u << 20 >> FC_BLOCK_SHIFT)   /* blocks that wait to be free: worth a commit */
 #define SLICE_MS 250u                              /* between commits for that reason */
 
+/* punch_lock. Less since a program has waited for a sync, until a whole punching sees none. */
 static uint64_t punch_blocks_max(struct fc_fs *fs)
 {
-	uint64_t appends = atomic_load_explicit(&fs->journal.appends, memory_order_relaxed);
-
-	return appends == fs->punch_appends ? PUNCH_BLOCKS : PUNCH_SHORT;
+	return atomic_load(&fs->journal.acked) == fs->punch_acked ? PUNCH_BLOCKS : PUNCH_SHORT;
 }
 
 /* Ranges that lie one after the other together: before each punch the host waits for the
@@ -71,7 +70,7 @@ int fc_background_punch(struct fc_fs *fs)
 
 	pthread_mutex_lock(&fs->punch_lock);
 	r = punch(fs);
-	fs->punch_appends = atomic_load_explicit(&fs->journal.appends, memory_order_relaxed);
+	fs->punch_acked = atomic_load(&fs->journal.acked);
 	pthread_mutex_unlock(&fs->punch_lock);
 	return r;
 }
